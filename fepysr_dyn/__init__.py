@@ -1,3 +1,31 @@
-"""Find the differential equations behind time series."""
+"""Find the differential equations behind time series.
+
+The public names are imported when first used: ``import fepysr_dyn`` itself loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "OdeSystem": "system",
+    "load_model": "model_files",
+    "model_names": "model_files",
+    "simulate": "simulation",
+    "Trajectories": "trajectories",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name not in _HOME:
+        raise AttributeError(f"module 'fepysr_dyn' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"fepysr_dyn.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

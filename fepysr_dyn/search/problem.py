@@ -158,7 +158,7 @@ class RegressionProblem:
 
     @property
     def scale(self) -> float:
-        """Standard deviation of the target, or its size if it is constant; losses are relative to its square."""
+        """Standard deviation of the target (its size if constant); losses are relative to its square."""
         spread = float(np.std(self.target))
         return spread or float(np.max(np.abs(self.target))) or 1.0
 
