@@ -18,10 +18,10 @@ _HOME = {
     "Trajectories": "trajectories",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'fepysr_dyn' has no attribute '{name}'")
     return getattr(importlib.import_module(f"fepysr_dyn.{_HOME[name]}"), name)

@@ -126,7 +126,7 @@ class Ramps:
 
     def __call__(self, times: ArrayLike) -> Array:
         """Return the interpolated values."""
-        return np.interp(np.asarray(times, dtype=float), self.times, self.values)
+        return np.asarray(np.interp(np.asarray(times, dtype=float), self.times, self.values))
 
     def piece(self, start: float, stop: float) -> Callable[[float], float]:
         """Return the straight line of this piece."""
@@ -170,7 +170,7 @@ class Sampled:
         """Return the interpolated values, held level before a jump."""
         t = np.asarray(times, dtype=float)
         knots, values = np.asarray(self.times), np.asarray(self.values)
-        result = np.interp(t, knots, values)
+        result: Array = np.asarray(np.interp(t, knots, values))
         if self.jumps:
             after = np.searchsorted(knots, self.jumps)
             index = np.searchsorted(knots, t, side="right")
