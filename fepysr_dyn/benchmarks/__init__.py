@@ -1,0 +1,1 @@
+"""Problem suites, the resumable runner and its tables."""
