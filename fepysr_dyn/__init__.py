@@ -16,6 +16,8 @@ _HOME = {
     "model_names": "model_files",
     "simulate": "simulation",
     "Trajectories": "trajectories",
+    "Derivatives": "derivatives",
+    "estimate_derivatives": "derivatives",
 }
 
 __all__ = ["__version__", *_HOME]
