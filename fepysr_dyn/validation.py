@@ -1,0 +1,295 @@
+"""Scores of a system by re-integration, and of its structure where the truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from fepysr_dyn.expressions import canonical, equivalent, free_constants, same_structure
+from fepysr_dyn.expressions.equivalence import Box
+from fepysr_dyn.integration import Integration, Outcome, RightHandSide, SolverOptions
+from fepysr_dyn.replay import recorded_inputs, replay
+from fepysr_dyn.system import OdeSystem
+from fepysr_dyn.trajectories import Trajectories, make_experiment
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = NDArray[np.float64]
+
+#: R² from which a re-integrated run counts as reproduced.
+R2_THRESHOLD = 0.9
+
+
+@dataclass(frozen=True)
+class RunScore:
+    """One experiment, integrated again and compared.
+
+    Parameters
+    ----------
+    r2, nrmse : mapping of str to float
+        Per state; the root mean square error is divided by the state's standard deviation. Both are over
+        the whole experiment, or up to `horizon` for a chaotic system; a run that ended early has R² of
+        minus infinity and an infinite NRMSE.
+    diverged_at : float or None
+        First time at which some state is off by more than its standard deviation.
+    horizon : float or None
+        Time up to which a chaotic system is compared: about one Lyapunov time after the start.
+    """
+
+    experiment: str
+    outcome: Outcome
+    message: str
+    r2: Mapping[str, float]
+    nrmse: Mapping[str, float]
+    diverged_at: float | None
+    horizon: float | None
+    simulated: xr.Dataset
+
+    @property
+    def worst_r2(self) -> float:
+        """The smallest R² over the states."""
+        return min(self.r2.values())
+
+    @property
+    def worst_nrmse(self) -> float:
+        """The largest NRMSE over the states."""
+        return max(self.nrmse.values())
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether every state has an R² above the threshold."""
+        return self.worst_r2 > R2_THRESHOLD
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a JSON document holds of this score."""
+        return {
+            "experiment": self.experiment,
+            "outcome": str(self.outcome),
+            "message": self.message,
+            "r2": dict(self.r2),
+            "nrmse": dict(self.nrmse),
+            "diverged_at": self.diverged_at,
+            "horizon": self.horizon,
+        }
+
+
+@dataclass(frozen=True)
+class StructureScore:
+    """One equation against the truth.
+
+    Parameters
+    ----------
+    recovered : bool
+        Equal to the truth as a function.
+    same_structure : bool
+        Equal for some values of the found constants.
+    precision, recall : float
+        Shares of the found terms that the truth has, and of the true terms that were found, coefficients
+        aside.
+    """
+
+    recovered: bool
+    same_structure: bool
+    precision: float
+    recall: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Scores of all experiments, and of the structure where the truth is known."""
+
+    runs: tuple[RunScore, ...]
+    structure: Mapping[str, StructureScore] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether every experiment is reproduced."""
+        return all(run.reproduced for run in self.runs)
+
+    @property
+    def worst_r2(self) -> float:
+        """The smallest R² over experiments and states."""
+        return min(run.worst_r2 for run in self.runs)
+
+    @property
+    def worst_nrmse(self) -> float:
+        """The largest NRMSE over experiments and states."""
+        return max(run.worst_nrmse for run in self.runs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a JSON document holds of this validation."""
+        return {
+            "reproduced": self.reproduced,
+            "worst_r2": self.worst_r2,
+            "worst_nrmse": self.worst_nrmse,
+            "runs": [run.to_dict() for run in self.runs],
+            "structure": {state: score.to_dict() for state, score in self.structure.items()},
+            "notes": list(self.notes),
+        }
+
+
+def validate(
+    system: OdeSystem,
+    trajectories: Trajectories,
+    *,
+    truth: OdeSystem | None = None,
+    initial: Sequence[Sequence[float]] | None = None,
+    options: SolverOptions | None = None,
+) -> Validation:
+    """Integrate a system again under every experiment and compare.
+
+    Parameters
+    ----------
+    truth : OdeSystem, optional
+        Also score the structure of each equation against this system.
+    initial : sequence of initial states, optional
+        One per experiment; the first measured values if not given.
+    options : SolverOptions, optional
+        The tolerances are looser than for simulating data: scores need no twelve digits.
+    """
+    options = options or SolverOptions(rtol=1e-9, atol=1e-11, time_limit=20.0)
+    right_hand_side = RightHandSide(system)
+    scores, notes = [], []
+    for index, run in enumerate(trajectories):
+        start = None if initial is None else initial[index]
+        result = replay(system, run, initial=start, options=options, right_hand_side=right_hand_side)
+        scores.append(_score(system, run, result, right_hand_side))
+        notes.extend(_negative_states(run, scores[-1].simulated, system.states))
+    structure = {}
+    if truth is not None:
+        structure = structure_scores(system, truth, data_box(trajectories))
+    return Validation(tuple(scores), structure, tuple(dict.fromkeys(notes)))
+
+
+def data_box(trajectories: Trajectories, *, widen: float = 0.25) -> dict[str, tuple[float, float]]:
+    """Return the range of each state and input, widened on both sides by a share of its width."""
+    box = {}
+    for name in (*trajectories.states, *trajectories.inputs):
+        low = min(float(np.nanmin(run[name])) for run in trajectories)
+        high = max(float(np.nanmax(run[name])) for run in trajectories)
+        margin = widen * (high - low) or widen * abs(low) or widen
+        # What was never negative stays so: roots and logarithms of concentrations are fine.
+        box[name] = (max(low - margin, 0.0) if low >= 0 else low - margin, high + margin)
+    return box
+
+
+def structure_scores(found: OdeSystem, truth: OdeSystem, box: Box) -> dict[str, StructureScore]:
+    """Compare each equation of a system with the truth."""
+    found_rates, true_rates = found.explicit_rates(), truth.explicit_rates()
+    return {
+        state: structure_score(found_rates[state], true_rates[state], box)
+        for state in truth.states
+        if state in found_rates
+    }
+
+
+def structure_score(found: sympy.Expr, truth: sympy.Expr, box: Box) -> StructureScore:
+    """Compare one right-hand side with the true one on a box."""
+    found_terms, true_terms = _terms(found), _terms(truth)
+    common = found_terms & true_terms
+    recovered = equivalent(found, truth, box)
+    return StructureScore(
+        recovered,
+        recovered or same_structure(found, truth, box),
+        1.0 if recovered else len(common) / max(1, len(found_terms)),
+        1.0 if recovered else len(common) / max(1, len(true_terms)),
+    )
+
+
+def _terms(expression: sympy.Expr) -> set[sympy.Expr]:
+    """Return the terms of the expanded expression without their coefficients."""
+    expanded = canonical(sympy.nsimplify(expression, rational=False) if expression.is_number else expression)
+    terms = set()
+    for term in sympy.Add.make_args(expanded):
+        _, rest = term.as_coeff_Mul()
+        terms.add(free_constants(rest, prefix="constant_").expression)
+    return terms
+
+
+def _score(system: OdeSystem, run: xr.Dataset, result: Integration, rhs: RightHandSide) -> RunScore:
+    times = run["time"].to_numpy()
+    reached = len(result.times)
+    simulated = np.full((len(system.states), len(times)), np.nan)
+    simulated[:, :reached] = result.states
+    horizon = _predictable_until(run, result, rhs)
+    within = np.ones(len(times), dtype=bool) if horizon is None else times <= horizon
+    complete = result.complete or (horizon is not None and reached >= within.sum())
+    r2, nrmse = {}, {}
+    off_by = np.zeros(len(times))
+    for state, values in zip(system.states, simulated, strict=True):
+        data = run[state].to_numpy()
+        spread = float(np.nanstd(data)) or 1.0
+        error = (values - data) / spread
+        off_by = np.fmax(off_by, np.abs(error))
+        used = within & np.isfinite(data)
+        if not complete:
+            r2[state], nrmse[state] = -np.inf, np.inf
+            continue
+        mean_square = float(np.mean(error[used] ** 2))
+        nrmse[state] = float(np.sqrt(mean_square))
+        r2[state] = 1.0 - mean_square / float(np.var(data[used] / spread) or 1.0)
+    late = np.flatnonzero(off_by > 1.0)
+    diverged_at = (
+        float(times[late[0]]) if len(late) else (None if result.complete else float(result.times[-1]))
+    )
+    dataset = make_experiment(
+        times,
+        states=dict(zip(system.states, simulated, strict=True)),
+        inputs={name: run[name].to_numpy() for name in system.inputs},
+        name=run.attrs["name"],
+        breakpoints=run.attrs["breakpoints"],
+    )
+    return RunScore(
+        run.attrs["name"], result.outcome, result.message, r2, nrmse, diverged_at, horizon, dataset
+    )
+
+
+def _predictable_until(run: xr.Dataset, result: Integration, rhs: RightHandSide) -> float | None:
+    """Return the time up to which a chaotic run can be compared, None for one that is not chaotic.
+
+    The largest Lyapunov exponent is the mean growth rate of a small difference along the simulated run.
+    Growth by less than e⁶ over the whole run is what a transient or an oscillator can do as well.
+    """
+    from scipy.linalg import expm
+
+    if len(result.times) < 20:
+        return None
+    drives = [stimulus(result.times) for stimulus in recorded_inputs(run).values()]
+    difference = np.ones(len(rhs.states)) / np.sqrt(len(rhs.states))
+    stride = max(1, len(result.times) // 2000)
+    growth = 0.0
+    for k in range(0, len(result.times) - stride, stride):
+        matrix = rhs.jacobian(result.states[:, k], [float(drive[k]) for drive in drives])
+        if not np.all(np.isfinite(matrix)):
+            return None
+        difference = expm(matrix * (result.times[k + stride] - result.times[k])) @ difference
+        size = float(np.linalg.norm(difference))
+        if not 0 < size < np.inf:
+            return None
+        growth += np.log(size)
+        difference /= size
+    if growth < 6.0:
+        return None
+    duration = float(result.times[-1] - result.times[0])
+    return float(result.times[0] + duration / growth)
+
+
+def _negative_states(run: xr.Dataset, simulated: xr.Dataset, states: Sequence[str]) -> list[str]:
+    """Say which states leave the positive range that all their data keeps."""
+    notes = []
+    for state in states:
+        lowest = float(np.nanmin(simulated[state])) if np.any(np.isfinite(simulated[state])) else 0.0
+        if float(np.nanmin(run[state])) >= 0 and lowest < -1e-6 * float(np.nanmax(np.abs(run[state]))):
+            notes.append(f"{state} becomes negative ({lowest:.3g}) in experiment '{run.attrs['name']}'")
+    return notes
