@@ -1,0 +1,180 @@
+"""Refits: linear ones by QR, nonlinear ones by Levenberg-Marquardt, and the cleaning of constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sympy
+from scipy.linalg import lstsq
+
+from fepysr_dyn.expressions import Template, free_constants
+from fepysr_dyn.search.problem import Array, RegressionProblem
+
+if TYPE_CHECKING:
+    from fepysr_dyn.search.session import Session
+
+#: Losses below this are rounding; one is then as good as the other.
+LOSS_FLOOR = 1e-26
+#: How near to an integer a constant must be to be tried as one, relative to its size.
+NEAR_INTEGER = 1e-6
+
+
+def solve_columns(A: Array, y: Array) -> Array:
+    """Return the least-squares coefficients of scaled columns by a complete orthogonal factorisation."""
+    norms = np.linalg.norm(A, axis=0)
+    norms[norms == 0] = 1.0
+    scaled = A / norms
+    solution: Array = lstsq(scaled, y, lapack_driver="gelsy", cond=1e-15, check_finite=False)[0]
+    # One step of refinement wins back digits that heavy rows took.
+    solution = (
+        solution
+        + lstsq(scaled, y - scaled @ solution, lapack_driver="gelsy", cond=1e-15, check_finite=False)[0]
+    )
+    return np.asarray(solution / norms)
+
+
+def linear_combination(coefficients: Sequence[float] | Array, terms: Sequence[sympy.Expr]) -> sympy.Expr:
+    """Return the sum of terms with their coefficients; whole numbers become integers."""
+    return sympy.Add(*(number(c) * term for c, term in zip(coefficients, terms, strict=True)))
+
+
+def number(value: float) -> sympy.Expr:
+    """Return a float as a sympy number, an integer where it is one."""
+    return sympy.Integer(int(value)) if float(value).is_integer() and abs(value) < 1e6 else sympy.Float(value)
+
+
+def cleaned_coefficients(A: Array, y: Array, coefficients: Array) -> Array:
+    """Return coefficients with near-integers rounded and the others refitted, if the fit is as good."""
+    rounded = np.round(coefficients)
+    near = np.abs(coefficients - rounded) <= NEAR_INTEGER * np.maximum(1.0, np.abs(coefficients))
+    if not np.any(near):
+        return coefficients
+    fixed = np.where(near, rounded, coefficients)
+    if not np.all(near):
+        rest = ~near
+        fixed[rest] = solve_columns(A[:, rest], y - A[:, near] @ rounded[near])
+    before = float(np.sum((A @ coefficients - y) ** 2))
+    after = float(np.sum((A @ fixed - y) ** 2))
+    floor = LOSS_FLOOR * float(np.sum(y**2))
+    return fixed if after <= 1.0001 * before + floor else coefficients
+
+
+def refit(
+    template: Template,
+    problem: RegressionProblem,
+    start: Sequence[float] | None = None,
+    *,
+    max_steps: int = 60,
+) -> tuple[Array, float]:
+    """Fit the parameters of a template by Levenberg-Marquardt on all rows.
+
+    Returns
+    -------
+    values, loss
+        The best values met and their loss (infinite if the start cannot be evaluated).
+    """
+    theta = np.array(template.values if start is None else start, dtype=np.float64)
+    if not len(theta):
+        return theta, float("inf")
+    value, jacobian = template.functions(problem.names)
+    columns = [np.asarray(problem.columns[name], dtype=np.float64) for name in problem.names]
+    weights = np.ones(len(problem.target)) if problem.weights is None else np.sqrt(problem.weights)
+    scale = weights / problem.scale
+
+    def residual(parameters: Array) -> Array:
+        return (problem.measure(value(parameters, *columns)) - problem.target) * scale
+
+    def slopes(parameters: Array) -> Array:
+        return problem.measure(jacobian(parameters, *columns)) * scale[:, None]
+
+    with np.errstate(all="ignore"):
+        theta, cost = levenberg_marquardt(residual, slopes, theta, max_steps)
+    total = float(np.sum(weights**2))
+    return theta, cost / total
+
+
+def levenberg_marquardt(
+    residual: Callable[[Array], Array],
+    slopes: Callable[[Array], Array],
+    start: Array,
+    max_steps: int = 60,
+) -> tuple[Array, float]:
+    """Minimise a sum of squares; steps are solved on scaled columns by orthogonal factorisation."""
+    theta = start
+    r = residual(theta)
+    cost = float(r @ r)
+    if not np.isfinite(cost):
+        return theta, float("inf")
+    damping = 1e-3
+    for _ in range(max_steps):
+        A = slopes(theta)
+        if not np.all(np.isfinite(A)):
+            break
+        norms = np.linalg.norm(A, axis=0)
+        norms[norms == 0] = 1.0
+        U, sigma, right = np.linalg.svd(A / norms, full_matrices=False)
+        projected = U.T @ r
+        improved = False
+        for _ in range(8):
+            step = right.T @ (sigma / (sigma**2 + damping**2) * projected) / norms
+            trial = theta - step
+            new = residual(trial)
+            new_cost = float(new @ new)
+            if np.isfinite(new_cost) and new_cost < cost:
+                improved = True
+                break
+            damping = max(damping, 1e-12) * 4
+        if not improved:
+            break
+        gain = 1 - new_cost / cost
+        theta, r, cost = trial, new, new_cost
+        damping *= 0.2
+        if cost == 0 or gain < 1e-9:
+            break
+    return theta, cost
+
+
+def offer_refitted(session: Session, expression: sympy.Expr, *, max_steps: int = 60) -> float:
+    """Refit all constants of an expression, clean them, offer the results; return the best loss."""
+    template = free_constants(expression)
+    if not template.values:
+        candidate = session.offer(expression)
+        return candidate.loss if candidate else float("inf")
+    problem = session.problem
+    values, loss = refit(template, problem, max_steps=max_steps)
+    session.spend(max_steps)
+    if not np.isfinite(loss):
+        return loss
+    session.offer(template.with_values(values.tolist()))
+    simpler = cleaned(template, values, problem)
+    if simpler is not None:
+        session.offer(simpler)
+    return loss
+
+
+def cleaned(template: Template, values: Array, problem: RegressionProblem) -> sympy.Expr | None:
+    """Return the formula with near-integers rounded and the rest refitted, if the fit is as good."""
+    near = [i for i, v in enumerate(values) if abs(v - round(v)) <= NEAR_INTEGER * max(1.0, abs(v))]
+    if not near:
+        return None
+    numbers = {sympy.Symbol(template.parameters[i]): sympy.Integer(round(values[i])) for i in near}
+    rest = [i for i in range(len(values)) if i not in near]
+    partial = Template(
+        template.expression.xreplace(numbers),
+        tuple(template.parameters[i] for i in rest),
+        tuple(float(values[i]) for i in rest),
+    )
+    if not partial.expression.is_finite and partial.expression.has(sympy.zoo, sympy.nan, sympy.oo):
+        return None
+    value, _ = template.functions(problem.names)
+    columns = [np.asarray(problem.columns[name], dtype=np.float64) for name in problem.names]
+    before = problem.loss(value(values, *columns))
+    fitted, after = refit(partial, problem) if rest else (np.empty(0), float("nan"))
+    expression = partial.with_values(fitted.tolist())
+    if not rest:
+        from fepysr_dyn.search.front import evaluate_candidate
+
+        after = evaluate_candidate(expression, problem, "").loss
+    return expression if after <= 1.0001 * before + LOSS_FLOOR else None

@@ -1,0 +1,281 @@
+"""Rational engine: quotients of sums of products, found from P - y*Q = 0 and refitted as P/Q."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import sympy
+
+from fepysr_dyn.expressions import compile_expression, complexity
+from fepysr_dyn.search.front import ParetoFront
+from fepysr_dyn.search.least_squares import LOSS_FLOOR, NEAR_INTEGER, linear_combination
+from fepysr_dyn.search.library import (
+    Atom,
+    Library,
+    allowed_functions,
+    apply,
+    distinct,
+    feature_atoms,
+    inner_arguments,
+    products,
+    variable_atoms,
+)
+from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
+from fepysr_dyn.search.rational_fit import Quotient, explicit_fit, implicit_fit, null_vector, refit_free
+from fepysr_dyn.search.session import RESOLUTION, Session
+from fepysr_dyn.search.sparse import offer_constant, row_factors, shortest, thinned
+from fepysr_dyn.search.subsets import SubsetConfig, best_subsets, independent_columns
+
+
+@dataclass(frozen=True)
+class RationalConfig:
+    """Options of the rational engine.
+
+    Parameters
+    ----------
+    max_terms : int
+        Largest number of terms above and below together.
+    max_columns : int
+        Largest number of columns above and below together.
+    rows : int
+        Rows used to find the structure; constants are fitted on all rows.
+    keep_poles : bool
+        Keep formulas whose denominator changes sign on the data's box even if they are not exact.
+    """
+
+    max_terms: int = 9
+    max_columns: int = 300
+    rows: int = 600
+    keep_poles: bool = False
+    subsets: SubsetConfig = field(default_factory=lambda: SubsetConfig(beam=4, pairs=200))
+
+
+@dataclass(frozen=True, eq=False)
+class Theme:
+    """What may stand above and below the fraction line."""
+
+    title: str
+    above: Library
+    below: Library
+
+    def __len__(self) -> int:
+        return len(self.above) + len(self.below)
+
+
+@dataclass(frozen=True)
+class RationalEngine:
+    """Implicit sparse regression, solved into explicit quotients."""
+
+    config: RationalConfig = field(default_factory=RationalConfig)
+
+    @property
+    def name(self) -> str:
+        """Short name shown in fronts and reports."""
+        return "rational"
+
+    def search(self, problem: RegressionProblem, runtime: Runtime | None = None) -> ParetoFront:
+        """Return the best quotients found, simplest first."""
+        session = Session(problem, runtime, self.name)
+        offer_constant(session)
+        if problem.measurement is not None:
+            session.notes.append("needs the target row by row, so it does not take part in the weak form")
+        elif not {"/", "inv"} & set(problem.operators):
+            session.notes.append("division is not among the operators")
+        else:
+            search_rational(session, self.config)
+        return session.front()
+
+
+def search_rational(session: Session, config: RationalConfig) -> None:
+    """Go through themes from small to large until one gives an exact answer."""
+    few = thinned(session.problem, config.rows)
+    groups = list(_theme_groups(few, config))
+    for position, group in enumerate(groups):
+        ranked: list[tuple[float, int, Theme]] = []
+        for number, theme in enumerate(group):
+            if session.must_stop():
+                return
+            ranked.append((_misfit(few, theme), number, theme))
+            session.spend(len(theme))
+        ranked.sort(key=lambda item: item[:2])
+        session.report(position / len(groups), ranked[0][2].title if ranked else "")
+        for _, _, theme in ranked[:5]:
+            search_theme(session, few, theme, config)
+            if session.must_stop() or session.exact is not None:
+                return
+
+
+def _misfit(few: RegressionProblem, theme: Theme) -> float:
+    weights = row_factors(few, balanced=True)
+    return null_vector(theme.above.values, theme.below.values, few.target, weights)[1]
+
+
+def _theme(
+    title: str, above: Sequence[tuple[Atom, ...]], below: Sequence[tuple[Atom, ...]], rows: int
+) -> Theme:
+    libraries = []
+    for factors in (above, below):
+        library = Library.of(factors, rows)
+        kept = independent_columns(library.values, 1e-9)
+        libraries.append(Library(tuple(library.factors[j] for j in kept), library.values[:, kept]))
+    return Theme(title, *libraries)
+
+
+def _theme_groups(problem: RegressionProblem, config: RationalConfig) -> Iterator[list[Theme]]:
+    """Yield groups of themes; within a group the best-fitting themes are looked at first."""
+    rows = len(problem.target)
+    room = max(8, min(config.max_columns, int(0.6 * rows)))
+    variables = variable_atoms(problem)
+    features = [a for a in feature_atoms(problem) if not a.expression.is_Symbol]
+    names = allowed_functions([n for n in problem.operators if n not in ("/", "inv", "abs", "sign")])
+
+    def fitting(title: str, atoms: Sequence[Atom], degrees: Sequence[tuple[int, int]]) -> list[Theme]:
+        found = []
+        for high, low in degrees:
+            theme = _theme(title, products(atoms, high, room), products(atoms, low, room), rows)
+            if len(theme) <= room and len(theme.below) > 1:
+                found.append(theme)
+        return found[-1:]
+
+    yield fitting("small polynomials", variables, [(1, 1), (2, 1), (2, 2)])
+    yield fitting("polynomials", variables, [(3, 2), (3, 3), (4, 3), (4, 4), (5, 4), (6, 4), (6, 6)])
+    if features:
+        mixed = distinct([*variables, *features])
+        yield fitting("features", mixed, [(1, 1), (2, 1), (2, 2), (3, 2)])
+    simple = apply(names, variables)
+    yield [
+        *fitting("functions of variables", distinct([*variables, *simple]), [(1, 1), (2, 1), (2, 2)]),
+        *_single_function_themes(variables, simple, room, rows, 1),
+    ]
+    inner = inner_arguments(variables, 1)
+    yield _single_function_themes(variables, apply(names, inner), room, rows, 1)
+    yield _single_function_themes(variables, apply(names, inner), room, rows, 2)
+    yield _single_function_themes(variables, apply(names, inner_arguments(variables, 2)), room, rows, 1)
+
+
+def _single_function_themes(
+    variables: Sequence[Atom], functions: Sequence[Atom], room: int, rows: int, degree: int
+) -> list[Theme]:
+    """Return themes of monomials with the powers of one function."""
+    themes = []
+    for function in distinct(functions):
+        monomials = products(variables, degree, room)
+        powers: list[tuple[Atom, ...]] = [(), (function,), (function, function)][: degree + 1]
+        above = [(*m, *p) for p in powers for m in monomials]
+        below = [(*m, *p) for p in powers for m in (monomials if degree > 1 else [()])]
+        theme = _theme(f"quotients with {function.expression}", above, below, rows)
+        if len(theme) <= room and len(theme.below) > 1:
+            themes.append(theme)
+    return themes
+
+
+def search_theme(session: Session, few: RegressionProblem, theme: Theme, config: RationalConfig) -> None:
+    """Offer the best quotients of every size within a theme."""
+    P, Q, y = theme.above.values, theme.below.values, few.target
+    balanced = row_factors(few, balanced=True)
+    fit = implicit_fit(P, Q, y, row_factors(few, balanced=False), rounds=3)
+    vector, misfit = null_vector(P, Q, y, balanced)
+    # Rows divided by the denominator of the full fit weigh the implicit residual like the explicit one.
+    size = np.abs(Q @ fit.below)
+    even = balanced / np.maximum(size / (np.median(size) + 1e-300), 1e-3)
+    weights = even if misfit > RESOLUTION and np.isfinite(fit.cost) else balanced
+    A = np.column_stack([P, -y[:, None] * Q]) * weights[:, None]
+    share = np.abs(vector) * np.linalg.norm(A, axis=0)
+    below = np.arange(P.shape[1], A.shape[1])
+    order = [int(below[0]), *(int(below[k]) for k in np.argsort(-share[below], kind="stable"))]
+    limits = SubsetConfig(config.max_terms - 1, config.subsets.beam, config.subsets.pairs, 2)
+    for pivot in dict.fromkeys(order[:4]):
+        if session.must_stop():
+            return
+        others = [j for j in range(A.shape[1]) if j != pivot]
+        subsets = best_subsets(A[:, others], -A[:, pivot], limits, session.must_stop)
+        for subset in subsets:
+            chosen = sorted([*(others[j] for j in subset.columns), pivot])
+            top = [j for j in chosen if j < P.shape[1]]
+            bottom = [j - P.shape[1] for j in chosen if j >= P.shape[1]]
+            if top:
+                _offer_quotient(session, theme, top, bottom, config)
+        if session.exact is not None:
+            return
+
+
+def _offer_quotient(
+    session: Session, theme: Theme, top: list[int], bottom: list[int], config: RationalConfig
+) -> None:
+    """Fit the coefficients of a quotient on all rows and offer it."""
+    above = [theme.above.expression(j) for j in top]
+    below = [theme.below.expression(j) for j in bottom]
+    offer_quotient(session, above, below, keep_poles=config.keep_poles)
+
+
+def offer_quotient(
+    session: Session, above: Sequence[sympy.Expr], below: Sequence[sympy.Expr], *, keep_poles: bool = False
+) -> float:
+    """Fit a quotient of sums on all rows and offer it, cleaned; return its loss."""
+    problem = session.problem
+    P, Q = _evaluated(problem, above), _evaluated(problem, below)
+    if not (np.all(np.isfinite(P)) and np.all(np.isfinite(Q))):
+        return float("inf")
+    weights = session.row_weights
+    session.spend(10)
+    fit = implicit_fit(P, Q, problem.target, weights)
+    if len(bottom_free := below) > 1 and np.isfinite(fit.cost):
+        fit = explicit_fit(P, Q, problem.target, weights, fit, 12 if len(bottom_free) < 8 else 6)
+    if not np.isfinite(fit.cost):
+        return float("inf")
+    values = _cleaned_quotient(P, Q, problem.target, weights, fit)
+    numerator = linear_combination(values[: len(above)], above)
+    denominator = linear_combination(values[len(above) :], below)
+    if denominator == 0 or numerator == 0:
+        return float("inf")
+    expression = shortest(numerator) / shortest(denominator)
+    with np.errstate(all="ignore"):
+        loss = problem.loss((P @ values[: len(above)]) / (Q @ values[len(above) :]))
+    if not session.would_help(complexity(expression), loss):
+        return loss
+    if not keep_poles and loss > 1e-12 and changes_sign(denominator, problem):
+        return loss
+    session.offer(expression)
+    return loss
+
+
+def _evaluated(problem: RegressionProblem, terms: Sequence[sympy.Expr]) -> Array:
+    columns = [np.asarray(problem.columns[name], dtype=np.float64) for name in problem.names]
+    return np.asarray(np.column_stack([compile_expression(term, problem.names)(*columns) for term in terms]))
+
+
+def _cleaned_quotient(P: Array, Q: Array, y: Array, weights: Array, fit: Quotient) -> Array:
+    """Scale all coefficients so that most are whole numbers, and round those if the fit stays as good."""
+    values = np.concatenate([fit.above, fit.below])
+    sizes = np.concatenate([np.linalg.norm(P, axis=0), np.linalg.norm(Q * y[:, None], axis=0)])
+    large = np.abs(values) * sizes > 1e-10 * np.max(np.abs(values) * sizes)
+    best, most = values / values[P.shape[1] + int(np.argmax(np.abs(fit.below)))], -1
+    for pivot in np.flatnonzero(large)[::-1]:
+        scaled = values / values[pivot]
+        near = np.abs(scaled - np.round(scaled)) <= NEAR_INTEGER * np.maximum(1.0, np.abs(scaled))
+        whole = int(np.sum(near & (np.round(scaled) != 0)))
+        if whole > most:
+            best, most = scaled, whole
+    near = np.abs(best - np.round(best)) <= NEAR_INTEGER * np.maximum(1.0, np.abs(best))
+    rounded = np.where(near, np.round(best), best)
+    if not np.any(rounded[: P.shape[1]]) or not np.any(rounded[P.shape[1] :]):
+        return np.asarray(best)
+    refitted, cost = refit_free(P, Q, y, weights, rounded, near)
+    floor = LOSS_FLOOR * float(np.sum((weights * y) ** 2))
+    return refitted if cost <= 1.0001 * fit.cost + floor else np.asarray(best)
+
+
+def changes_sign(denominator: sympy.Expr, problem: RegressionProblem, points: int = 2_000) -> bool:
+    """Return whether an expression has both signs, or none, on the box of the data."""
+    random = np.random.default_rng(problem.seed)
+    columns = []
+    for values in problem.columns.values():
+        inside = random.uniform(np.min(values), np.max(values), points)
+        columns.append(np.concatenate([np.asarray(values, dtype=np.float64)[:points], inside]))
+    length = max(len(column) for column in columns)
+    columns = [column[-length:] for column in columns]
+    values = compile_expression(denominator, problem.names)(*columns)
+    values = values[np.isfinite(values)]
+    return bool(not len(values) or np.min(values) <= 0 <= np.max(values))

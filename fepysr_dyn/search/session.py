@@ -1,0 +1,138 @@
+"""What every deterministic engine needs around its search: budget, reports, and the candidates so far."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fepysr_dyn.expressions import compile_expression, complexity
+from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
+from fepysr_dyn.search.operators import uses_only
+from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
+
+if TYPE_CHECKING:
+    import sympy
+
+#: A residual below this, relative to the target row by row, is rounding and no misfit.
+RESOLUTION = 1e-11
+#: An expression of at most this complexity that fits to rounding is taken as the answer. Longer ones may be
+#: series of something else, so for them the fit must be exact to the last digits.
+MAX_EXACT_COMPLEXITY = 26
+_LAST_DIGITS = 1e-28
+
+
+class Session:
+    """One run of an engine on a problem.
+
+    Parameters
+    ----------
+    problem : RegressionProblem
+        What is searched.
+    runtime : Runtime, optional
+        Reports, cancellation and deadline from outside.
+    engine : str
+        Name written into the candidates.
+    """
+
+    def __init__(self, problem: RegressionProblem, runtime: Runtime | None, engine: str) -> None:
+        self.problem = problem
+        self.engine = engine
+        outer = runtime or Runtime()
+        deadline = min(outer.deadline, time.monotonic() + problem.budget.seconds)
+        self.runtime = replace(outer, deadline=deadline)
+        self.notes: list[str] = []
+        self._spent = 0
+        self._stopped = False
+        self._seen: dict[sympy.Expr, Candidate] = {}
+        self._front: list[tuple[int, float]] = []
+        self.exact: Candidate | None = None
+
+    @cached_property
+    def row_weights(self) -> Array:
+        """Square roots of the weights, one per row of the target."""
+        weights = self.problem.weights
+        if weights is None:
+            return np.ones(len(self.problem.target))
+        return np.sqrt(weights / np.mean(weights))
+
+    @cached_property
+    def balance(self) -> Array:
+        """Row factors that make all rows count relative to their own size."""
+        size = np.abs(self.problem.target)
+        typical = float(np.median(size)) or float(np.mean(size)) or 1.0
+        factors: Array = 1.0 / (size + typical)
+        return factors / float(np.sqrt(np.mean(factors**2)))
+
+    @property
+    def heavy_tailed(self) -> bool:
+        """Whether a few rows decide an unbalanced fit."""
+        size = np.abs(self.problem.target - np.median(self.problem.target))
+        return bool(np.max(size) > 30 * (np.median(size) or 1e-300))
+
+    @property
+    def best_loss(self) -> float:
+        """Smallest loss so far."""
+        return min((loss for _, loss in self._front), default=float("inf"))
+
+    def spend(self, evaluations: int) -> None:
+        """Count work against the budget."""
+        self._spent += evaluations
+
+    def must_stop(self) -> bool:
+        """Return whether the user, the clock or the budget ends the search; remembered for the front."""
+        if self.runtime.must_stop() or self._spent >= self.problem.budget.evaluations:
+            self._stopped = True
+        return self._stopped
+
+    def report(self, fraction: float, message: str) -> None:
+        """Tell the listener how far the search is."""
+        self.runtime.report(self.engine, fraction, message, self.best_loss)
+
+    def would_help(self, size: int, loss: float) -> bool:
+        """Return whether a candidate of this complexity and loss would enter the front."""
+        if size > self.problem.max_complexity or not np.isfinite(loss):
+            return False
+        return all(loss < known for nodes, known in self._front if nodes <= size)
+
+    def offer(self, expression: sympy.Expr) -> Candidate | None:
+        """Score an expression and keep it if it is allowed."""
+        if expression in self._seen:
+            return self._seen[expression]
+        if not uses_only(expression, self.problem.operators):
+            return None
+        if complexity(expression) > self.problem.max_complexity:
+            return None
+        self.spend(1)
+        candidate = evaluate_candidate(expression, self.problem, self.engine)
+        self._seen[expression] = candidate
+        if np.isfinite(candidate.loss):
+            if self.would_help(candidate.complexity, candidate.loss):
+                self._front.append((candidate.complexity, candidate.loss))
+            self._check_exact(candidate)
+        return candidate
+
+    def _check_exact(self, candidate: Candidate) -> None:
+        small = candidate.complexity <= MAX_EXACT_COMPLEXITY
+        if candidate.loss > (RESOLUTION**2 if small else _LAST_DIGITS) or not self._fits_every_row(candidate):
+            return
+        if self.exact is None or candidate.complexity < self.exact.complexity:
+            self.exact = candidate
+
+    def _fits_every_row(self, candidate: Candidate) -> bool:
+        """Return whether the small rows are fitted as well: a few large ones decide the loss alone."""
+        problem = self.problem
+        function = compile_expression(candidate.expression, problem.names)
+        residual = problem.measure(function(*problem.columns.values())) - problem.target
+        size = float(np.sqrt(np.mean((problem.target * self.balance) ** 2)))
+        return float(np.sqrt(np.mean((residual * self.balance) ** 2))) <= 1e3 * RESOLUTION * (size or 1.0)
+
+    def front(self) -> ParetoFront:
+        """Return the front of everything offered."""
+        stopped = "stopped early by its budget" if self._stopped else ""
+        message = "; ".join(note for note in (*self.notes, stopped) if note)
+        message = f"{self.engine}: {message}" if message else ""
+        return ParetoFront.of(self._seen.values(), complete=not self._stopped, message=message)

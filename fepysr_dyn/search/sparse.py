@@ -1,0 +1,250 @@
+"""Sparse engine: sums of few products of variables, features and elementary functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import sympy
+
+from fepysr_dyn.expressions import compile_expression, complexity
+from fepysr_dyn.search.front import ParetoFront
+from fepysr_dyn.search.least_squares import cleaned_coefficients, linear_combination, solve_columns
+from fepysr_dyn.search.library import (
+    Atom,
+    Library,
+    allowed_functions,
+    apply,
+    distinct,
+    feature_atoms,
+    inner_arguments,
+    largest_degree,
+    products,
+    variable_atoms,
+)
+from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
+from fepysr_dyn.search.session import Session
+from fepysr_dyn.search.subsets import SubsetConfig, best_subsets
+from fepysr_dyn.search.wide import WideConfig, promising_products
+
+
+@dataclass(frozen=True)
+class SparseConfig:
+    """Options of the sparse engine.
+
+    Parameters
+    ----------
+    max_terms : int
+        Largest number of terms of a sum.
+    max_degree : int
+        Largest total degree of a polynomial library.
+    max_columns : int
+        Largest library whose columns are formed.
+    max_products : int
+        Largest number of products that are scored without forming them.
+    rows : int
+        Rows used to find subsets; the constants are always fitted on all rows.
+    """
+
+    max_terms: int = 10
+    max_degree: int = 9
+    max_columns: int = 360
+    max_products: int = 160_000
+    rows: int = 1_500
+    subsets: SubsetConfig = field(default_factory=SubsetConfig)
+    wide: WideConfig = field(default_factory=WideConfig)
+
+
+@dataclass(frozen=True)
+class SparseEngine:
+    """Best subsets over growing libraries of products."""
+
+    config: SparseConfig = field(default_factory=SparseConfig)
+
+    @property
+    def name(self) -> str:
+        """Short name shown in fronts and reports."""
+        return "sparse"
+
+    def search(self, problem: RegressionProblem, runtime: Runtime | None = None) -> ParetoFront:
+        """Return the best sums found, smallest first."""
+        session = Session(problem, runtime, self.name)
+        search_sparse(session, self.config)
+        return session.front()
+
+
+def search_sparse(session: Session, config: SparseConfig) -> None:
+    """Offer sums over growing libraries until one is exact or all are done."""
+    offer_constant(session)
+    few = thinned(session.problem, config.rows)
+    stages = list(_libraries(few, config))
+    for position, (title, columns) in enumerate(stages):
+        if session.must_stop() or session.exact is not None:
+            return
+        session.report(position / (len(stages) + 1), title)
+        library = Library.of(columns, _rows(few))
+        search_library(session, few, library, config)
+    if session.must_stop() or session.exact is not None:
+        return
+    session.report(len(stages) / (len(stages) + 1), "products of elementary functions")
+    _search_products(session, config)
+
+
+def offer_constant(session: Session) -> None:
+    """Offer the weighted mean, the simplest answer of all."""
+    problem = session.problem
+    ones = problem.measure(np.ones(_rows(problem)))[:, None] * session.row_weights[:, None]
+    value = solve_columns(ones, problem.target * session.row_weights)
+    session.offer(sympy.Float(float(value[0])))
+
+
+def _rows(problem: RegressionProblem) -> int:
+    return len(next(iter(problem.columns.values())))
+
+
+def thinned(problem: RegressionProblem, rows: int) -> RegressionProblem:
+    """Return the problem on at most so many random rows; a measured problem is left whole."""
+    total = _rows(problem)
+    if problem.measurement is not None or total <= rows:
+        return problem
+    chosen = np.sort(np.random.default_rng(problem.seed).choice(total, rows, replace=False))
+    # The extremes decide where functions are defined, so they always stay.
+    extremes = [
+        int(k) for v in (*problem.columns.values(), problem.target) for k in (np.argmin(v), np.argmax(v))
+    ]
+    chosen = np.union1d(chosen, extremes)
+    return replace(
+        problem,
+        columns={name: np.asarray(values)[chosen] for name, values in problem.columns.items()},
+        target=problem.target[chosen],
+        weights=None if problem.weights is None else problem.weights[chosen],
+    )
+
+
+def _libraries(
+    problem: RegressionProblem, config: SparseConfig
+) -> Iterator[tuple[str, list[tuple[Atom, ...]]]]:
+    """Yield libraries from small to large, each with a title."""
+    variables = variable_atoms(problem)
+    features = [atom for atom in feature_atoms(problem) if not atom.expression.is_Symbol]
+    names = allowed_functions(problem.operators)
+    room = max(24, min(config.max_columns, int(0.75 * len(problem.target))))
+    degree = largest_degree(len(variables), room, config.max_degree)
+    yield "polynomials", products(variables, degree, room)
+    if features:
+        mixed = distinct([*variables, *features])
+        yield "products of features", products(mixed, 3, max(room, 2 * len(mixed)))
+    simple = apply([n for n in names if n != "abs"], variables)
+    mixed = distinct([*variables, *simple])
+    yield "products with functions of variables", products(mixed, 4, max(room, 2 * len(mixed)))
+    functions = distinct([*features, *apply(names, inner_arguments(variables, 1))])
+    yield "functions of products and sums", _with_monomials(variables, functions, config.max_columns)
+
+
+def _with_monomials(
+    variables: Sequence[Atom], functions: Sequence[Atom], max_columns: int
+) -> list[tuple[Atom, ...]]:
+    """Return monomials, and each function times low monomials while there is room."""
+    degree = largest_degree(len(variables), max_columns // 6, 4)
+    result = products(variables, degree, max_columns)
+    for factors in products(variables, 2, max_columns):
+        more = [(*factors, function) for function in functions]
+        if len(result) + len(more) > 2 * max_columns:
+            break
+        result += more
+    return result
+
+
+def search_library(session: Session, few: RegressionProblem, library: Library, config: SparseConfig) -> None:
+    """Offer the best subsets of an explicit library, for plain and for balanced rows."""
+    session.spend(len(library))
+    measured = few.measure(library.values)
+    limits = replace(config.subsets, max_terms=config.max_terms)
+    for balanced in (False, True) if session.heavy_tailed else (False,):
+        weights = row_factors(few, balanced=balanced)
+        subsets = best_subsets(measured * weights[:, None], few.target * weights, limits, session.must_stop)
+        for subset in subsets:
+            offer_terms(session, [library.expression(j) for j in subset.columns], balanced=balanced)
+        if session.exact is not None or session.must_stop():
+            return
+
+
+def row_factors(problem: RegressionProblem, *, balanced: bool) -> Array:
+    """Return square roots of the weights; balanced ones also divide each row by its size."""
+    inner = Session(problem, None, "")
+    return inner.row_weights * inner.balance if balanced else inner.row_weights
+
+
+def offer_terms(session: Session, terms: Sequence[sympy.Expr], *, balanced: bool = False) -> float:
+    """Fit the coefficients of terms on all rows and offer the sum; return its loss."""
+    problem = session.problem
+    columns = [np.asarray(problem.columns[name], dtype=np.float64) for name in problem.names]
+    values = np.column_stack([compile_expression(term, problem.names)(*columns) for term in terms])
+    if not np.all(np.isfinite(values)):
+        return float("inf")
+    weights = session.row_weights * (session.balance if balanced else 1.0)
+    A = problem.measure(values) * weights[:, None]
+    y = problem.target * weights
+    coefficients = cleaned_coefficients(A, y, solve_columns(A, y))
+    loss = problem.loss(values @ coefficients)
+    expression = shortest(linear_combination(coefficients, terms))
+    if session.would_help(complexity(expression), loss):
+        session.offer(expression)
+    return loss
+
+
+def shortest(expression: sympy.Expr) -> sympy.Expr:
+    """Return the expression, or its form with common factors taken out if that is smaller."""
+    if not expression.is_Add:
+        return expression
+    gathered = sympy.factor_terms(expression)
+    return gathered if complexity(gathered) < complexity(expression) else expression
+
+
+def _search_products(session: Session, config: SparseConfig) -> None:
+    """Pursue products of two or three factors over a very wide library."""
+    few = thinned(session.problem, 500)
+    left, right = wide_factors(few, config)
+    if session.problem.measurement is not None:
+        # A measured product is no product of measured factors: form the simplest ones.
+        columns = [(a, b) for b in right for a in left][: 4 * config.max_columns]
+        search_library(session, few, Library.of(columns, _rows(few)), config)
+        return
+    for balanced in (False, True) if session.heavy_tailed else (False,):
+        weights = row_factors(few, balanced=balanced)
+        found = promising_products(left, right, few.target, weights, config.wide, session.must_stop)
+        session.spend(len(left) * len(right) // 100)
+        library = Library.of(found, _rows(few))
+        search_library(session, few, library, config)
+        if session.exact is not None or session.must_stop():
+            return
+
+
+def wide_factors(problem: RegressionProblem, config: SparseConfig) -> tuple[list[Atom], list[Atom]]:
+    """Return the two sets of factors of the wide library, within its size."""
+    variables = variable_atoms(problem)
+    features = feature_atoms(problem)
+    names = allowed_functions(problem.operators)
+    rows = _rows(problem)
+    one = Atom(sympy.Integer(1), np.ones(rows))
+    monomials = _multiplied(products(variables, 4, 60), rows)
+    simple = apply(names, variables)
+    left = distinct([one, *monomials, *features])
+    low = [one, *_multiplied(products(variables, 2, 30), rows)]
+    left = distinct([*left, *(a * f for f in simple for a in low)])
+    left = [atom for atom in left if atom is one or atom.usable][:260]
+    inner = [*simple, *apply(names, features)]
+    nested = apply([n for n in names if n != "inv"], inner)
+    shifted = [a + f for a in variables for f in inner] + [a - f for a in variables for f in inner]
+    right = distinct(
+        [one, *monomials[: len(variables)], *features, *apply(names, inner_arguments(variables, 2)), *nested]
+    )
+    right = distinct([*right, *apply(names, distinct([a for a in shifted if a.usable]))])
+    return left, right[: max(50, config.max_products // len(left))]
+
+
+def _multiplied(factors: Iterable[tuple[Atom, ...]], rows: int) -> list[Atom]:
+    library = Library.of(factors, rows)
+    atoms = [Atom(library.expression(j), library.values[:, j]) for j in range(len(library))]
+    return [atom for atom in atoms if atom.usable]

@@ -1,0 +1,284 @@
+"""Best subsets of the columns of a matrix: forward with a beam and pairs, exchange, backward elimination.
+
+Columns of such libraries are strongly correlated, so that every step here works on explicitly
+orthogonalised columns and not on a Gram matrix, whose small eigenvalues are lost to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr, solve_triangular
+
+from fepysr_dyn.search.problem import Array
+
+#: Unit columns whose remainder after projection is shorter than this are spanned by the others.
+DEPENDENT = 3e-12
+#: A relative residual below this is rounding.
+ROUNDING = 3e-14
+
+Columns = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SubsetConfig:
+    """How hard to look for subsets.
+
+    Parameters
+    ----------
+    max_terms : int
+        Largest subset.
+    beam : int
+        Subsets of one size that are extended.
+    pairs : int
+        Largest number of columns for which all pairs are tried as one step.
+    per_size : int
+        Subsets of one size that are returned.
+    """
+
+    max_terms: int = 8
+    beam: int = 6
+    pairs: int = 600
+    per_size: int = 2
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Columns and the relative residual of the target on them."""
+
+    columns: Columns
+    residual: float
+
+
+def best_subsets(
+    A: Array,
+    y: Array,
+    config: SubsetConfig | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[Subset]:
+    """Return good subsets of every size, smallest first.
+
+    Parameters
+    ----------
+    A : array
+        Weighted columns, shape (rows, columns).
+    y : array
+        Weighted target.
+    stop : callable
+        Asked between steps; when true the subsets so far are returned.
+    """
+    config = config or SubsetConfig()
+    size = float(np.linalg.norm(y))
+    norms = np.linalg.norm(A, axis=0)
+    usable = np.flatnonzero(norms > 0)
+    if size == 0 or not len(usable):
+        return []
+    rows = A.shape[0]
+    matrix, target = _compress(A[:, usable] / norms[usable], y / size)
+    found = _Collection(config.per_size)
+    limit = min(config.max_terms, max(1, rows - 2), len(usable))
+    if len(usable) <= rows - 2:
+        found.add(_backward(matrix, target, limit))
+    if not stop():
+        found.add(_forward(matrix, target, config, limit, stop))
+    for subset in found.best_of_sizes():
+        if stop() or subset.residual < ROUNDING:
+            break
+        found.add(_exchange(matrix, target, subset))
+    return [
+        Subset(tuple(int(usable[j]) for j in subset.columns), subset.residual) for subset in found.ordered()
+    ]
+
+
+class _Collection:
+    """The best few distinct subsets of each size."""
+
+    def __init__(self, per_size: int) -> None:
+        self._per_size = per_size
+        self._sizes: dict[int, dict[Columns, float]] = {}
+
+    def add(self, subsets: Iterable[Subset]) -> None:
+        for subset in subsets:
+            key = tuple(sorted(subset.columns))
+            known = self._sizes.setdefault(len(key), {})
+            known[key] = min(subset.residual, known.get(key, np.inf))
+            if len(known) > 4 * self._per_size:
+                self._sizes[len(key)] = dict(sorted(known.items(), key=lambda kv: kv[1])[: self._per_size])
+
+    def ordered(self) -> list[Subset]:
+        return [
+            Subset(columns, residual)
+            for size in sorted(self._sizes)
+            for columns, residual in sorted(self._sizes[size].items(), key=lambda kv: kv[1])[: self._per_size]
+        ]
+
+    def best_of_sizes(self) -> list[Subset]:
+        best: dict[int, Subset] = {}
+        for subset in self.ordered():
+            best.setdefault(len(subset.columns), subset)
+        return list(best.values())
+
+
+def _compress(A: Array, y: Array) -> tuple[Array, Array]:
+    """Rotate the rows so that no more than columns + 1 remain; all residuals stay what they are."""
+    rows, columns = A.shape
+    if rows <= columns + 1:
+        return A, y
+    triangle = np.asarray(qr(np.column_stack([A, y]), mode="r", check_finite=False)[0], dtype=np.float64)
+    triangle = triangle[: columns + 1]
+    return triangle[:, :columns], triangle[:, columns]
+
+
+def independent_columns(A: Array, tolerance: float = DEPENDENT) -> NDArray[np.intp]:
+    """Return the columns that are no combination of earlier ones, in order."""
+    norms = np.linalg.norm(A, axis=0)
+    norms[norms == 0] = 1.0
+    triangle = qr(A / norms, mode="r", check_finite=False)[0]
+    diagonal = np.zeros(A.shape[1])
+    diagonal[: min(A.shape)] = np.abs(np.diag(triangle))
+    return np.flatnonzero(diagonal > tolerance)
+
+
+def _backward(A: Array, y: Array, max_terms: int) -> list[Subset]:
+    """Leave out the column that is missed least, again and again, from the full set.
+
+    On exact data whose truth the library holds, this needs no luck: the full fit has no residual, and the
+    columns that can go without creating one are not part of the answer.
+    """
+    columns = independent_columns(A)
+    triangle = qr(np.column_stack([A[:, columns], y]), mode="r", check_finite=False)[0]
+    found = []
+    while len(columns):
+        k = len(columns)
+        inverse = solve_triangular(triangle[:k, :k], np.eye(k), check_finite=False)
+        solution = inverse @ triangle[:k, k]
+        missed = solution**2 / np.sum(inverse**2, axis=1)
+        if k <= max_terms:
+            found.append(Subset(tuple(int(j) for j in columns), float(np.linalg.norm(triangle[k:, k]))))
+        leave = max(1, k // 12) if k > 36 else 1
+        keep = np.sort(np.argsort(missed, kind="stable")[leave:])
+        columns = columns[keep]
+        triangle = qr(triangle[:, [*keep, k]], mode="r", check_finite=False)[0]
+    return found
+
+
+@dataclass
+class _State:
+    """A subset with the remainders of all columns and of the target."""
+
+    columns: Columns
+    remainder: Array
+    target: Array
+
+    @property
+    def residual(self) -> float:
+        return float(np.linalg.norm(self.target))
+
+    def gains(self) -> Array:
+        lengths = np.sum(self.remainder**2, axis=0)
+        products = self.target @ self.remainder
+        independent = lengths > DEPENDENT**2
+        gains = np.where(independent, products**2 / np.where(independent, lengths, 1.0), 0.0)
+        gains[list(self.columns)] = 0.0
+        return gains
+
+    def extended(self, column: int) -> _State:
+        direction = self.remainder[:, column]
+        direction = direction / np.linalg.norm(direction)
+        remainder = self.remainder - np.outer(direction, direction @ self.remainder)
+        target = self.target - direction * (direction @ self.target)
+        return _State((*self.columns, column), remainder, target)
+
+
+def _forward(
+    A: Array, y: Array, config: SubsetConfig, max_terms: int, stop: Callable[[], bool]
+) -> list[Subset]:
+    """Extend the best few subsets by one column, or by the best pairs, until the largest size."""
+    levels: dict[int, dict[Columns, _State]] = {0: {(): _State((), A, y)}}
+    found: list[Subset] = []
+    for size in range(max_terms):
+        states = sorted(levels.pop(size, {}).values(), key=lambda state: state.residual)[: config.beam]
+        if not states or stop():
+            break
+        found += [Subset(state.columns, state.residual) for state in states if state.columns]
+        if states[0].residual < ROUNDING:
+            return found
+        proposals: dict[Columns, tuple[float, _State, int]] = {}
+        for state in states:
+            gains = state.gains()
+            for column in np.argsort(-gains, kind="stable")[: config.beam]:
+                if gains[column] > 0:
+                    key = tuple(sorted((*state.columns, int(column))))
+                    left = state.residual**2 - float(gains[column])
+                    if key not in proposals or left < proposals[key][0]:
+                        proposals[key] = (left, state, int(column))
+        chosen = sorted(proposals.items(), key=lambda item: item[1][0])[: config.beam]
+        following = levels.setdefault(size + 1, {})
+        for key, (_, state, column) in chosen:
+            following[key] = state.extended(column)
+        if size + 2 <= max_terms and A.shape[1] <= config.pairs:
+            after = levels.setdefault(size + 2, {})
+            for state in states[: 1 + (size == 0) + config.beam // 4]:
+                for first, second in _best_pairs(state, config.beam):
+                    key = tuple(sorted((*state.columns, first, second)))
+                    if key not in after:
+                        after[key] = state.extended(first).extended(second)
+    last = levels.get(max_terms, {})
+    return found + [Subset(state.columns, state.residual) for state in last.values()]
+
+
+def _best_pairs(state: _State, count: int) -> list[tuple[int, int]]:
+    """Return the pairs of columns that together reduce the residual most."""
+    lengths = np.linalg.norm(state.remainder, axis=0)
+    usable = np.flatnonzero(lengths > 1e3 * DEPENDENT)
+    if len(usable) < 2:
+        return []
+    unit = state.remainder[:, usable] / lengths[usable]
+    cosines = unit.T @ unit
+    products = unit.T @ state.target
+    below = 1.0 - cosines**2
+    # Nearly parallel pairs have no reliable cosine; single steps look at them.
+    reliable = below > 1e-7
+    above = (products**2)[:, None] + (products**2)[None, :] - 2 * np.outer(products, products) * cosines
+    gains = np.where(np.triu(reliable, 1), above / np.where(reliable, below, 1.0), 0.0).ravel()
+    count = min(count, len(gains))
+    top = np.argpartition(-gains, count - 1)[:count]
+    top = top[np.argsort(-gains[top], kind="stable")]
+    pairs = [(int(usable[k // len(usable)]), int(usable[k % len(usable)])) for k in top if gains[k] > 0]
+    return pairs
+
+
+def _exchange(A: Array, y: Array, start: Subset, rounds: int = 4) -> list[Subset]:
+    """Replace one column at a time by a better one until none is."""
+    found: list[Subset] = []
+    current = start
+    for _ in range(rounds):
+        best = current
+        for position in range(len(current.columns)):
+            rest = (*current.columns[:position], *current.columns[position + 1 :])
+            state = _state_of(A, y, rest)
+            gains = state.gains()
+            column = int(np.argmax(gains))
+            left = float(np.sqrt(max(0.0, state.residual**2 - gains[column])))
+            if left < 0.999 * best.residual:
+                exact = state.extended(column)
+                if exact.residual < 0.999 * best.residual:
+                    best = Subset(tuple(sorted((*rest, column))), exact.residual)
+        if best is current:
+            break
+        found.append(best)
+        current = best
+    return found
+
+
+def _state_of(A: Array, y: Array, columns: Columns) -> _State:
+    if not columns:
+        return _State((), A, y)
+    basis = qr(A[:, list(columns)], mode="economic", check_finite=False)[0]
+    remainder = A - basis @ (basis.T @ A)
+    # A second projection restores what rounding of the first left behind.
+    remainder -= basis @ (basis.T @ remainder)
+    return _State(columns, remainder, y - basis @ (basis.T @ y))
