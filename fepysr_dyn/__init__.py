@@ -16,6 +16,7 @@ _HOME = {
     "model_names": "model_files",
     "simulate": "simulation",
     "Trajectories": "trajectories",
+    "read_trajectories": "trajectories",
     "Derivatives": "derivatives",
     "estimate_derivatives": "derivatives",
 }

@@ -41,6 +41,10 @@ class DataError(FepysrDynError):
     """Measurements that cannot be used as they are."""
 
 
+class DataWarning(UserWarning):
+    """Something in the measurements that will keep equations from being found."""
+
+
 class OptionError(FepysrDynError):
     """An argument or option with a value that is not allowed."""
 

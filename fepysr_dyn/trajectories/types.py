@@ -1,4 +1,4 @@
-"""Trajectories: experiments with named states and inputs; the only place where outside data is checked."""
+"""The type `Trajectories` and how one experiment is put together."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from fepysr_dyn.errors import DataError
 from fepysr_dyn.stimulus import split_at
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
     import xarray as xr
 
 Array = NDArray[np.float64]
@@ -71,6 +74,31 @@ class Trajectories:
         """Names of the inputs."""
         return with_role(self.experiments[0], "input")
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What in these data will keep equations from being found, one line each."""
+        from fepysr_dyn.trajectories.checks import data_warnings
+
+        return data_warnings(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one wide table with the columns experiment, time, states, inputs and known rates."""
+        from fepysr_dyn.trajectories.writing import to_pandas
+
+        return to_pandas(self)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the table of `to_pandas`; breakpoints and other attributes are kept by NetCDF only."""
+        from fepysr_dyn.trajectories.writing import to_csv
+
+        to_csv(self, path)
+
+    def to_netcdf(self, path: str | Path) -> None:
+        """Write everything to a NetCDF file that `read_trajectories` reads back unchanged."""
+        from fepysr_dyn.trajectories.writing import to_netcdf
+
+        to_netcdf(self, path)
+
 
 def with_role(run: xr.Dataset, role: str) -> tuple[str, ...]:
     """Return the names of an experiment's variables with a role."""
@@ -98,7 +126,8 @@ def make_experiment(
     for role, table in tables:
         for key, values in table.items():
             variables[key] = ("time", np.asarray(values, dtype=float), {"role": role})
-    coordinates = {"time": np.asarray(list(times), dtype=float)}
+    stamps = times if isinstance(times, np.ndarray) else list(times)
+    coordinates = {"time": np.asarray(stamps, dtype=float)}
     points = sorted(float(point) for point in breakpoints)
     return xr.Dataset(variables, coords=coordinates, attrs={"name": name, "breakpoints": points})
 

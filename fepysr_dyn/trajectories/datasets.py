@@ -1,0 +1,86 @@
+"""xarray datasets and NetCDF files as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fepysr_dyn.errors import DataError
+from fepysr_dyn.trajectories.checks import shown
+from fepysr_dyn.trajectories.selection import Selection
+from fepysr_dyn.trajectories.tables import ArrayTable
+from fepysr_dyn.trajectories.writing import decode_attributes
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+HDF5 = b"\x89HDF\r\n\x1a\n"
+CLASSIC = (b"CDF\x01", b"CDF\x02")
+
+
+def netcdf_tables(path: Path, selection: Selection, magic: bytes) -> Iterator[ArrayTable]:
+    """Yield one table per experiment of a NetCDF file: of its root, or of each of its groups."""
+    import xarray as xr
+
+    try:
+        if magic.startswith(CLASSIC):
+            groups = {"/": xr.load_dataset(path, engine="scipy", decode_times=False)}
+        else:
+            opened = xr.open_groups(path, engine="h5netcdf", decode_times=False)
+            groups = {name: group.load() for name, group in opened.items()}
+            for group in opened.values():
+                group.close()
+    except Exception as error:  # the readers of a damaged binary file raise whatever they stumble over
+        reason = shown(str(error), 120) or type(error).__name__
+        raise DataError(f"{path}: cannot be read as NetCDF, it may be damaged: {reason}") from None
+    filled = {name: group for name, group in groups.items() if group.data_vars}
+    if not filled:
+        raise DataError(f"{path}: expected variables, found none in this NetCDF file")
+    for name, group in filled.items():
+        where = str(path) if name == "/" else f"{path}, group '{name}'"
+        default = path.stem if name == "/" else name.strip("/")
+        yield from dataset_tables(group, selection, where=where, name=default)
+
+
+def dataset_tables(data: xr.Dataset, selection: Selection, *, where: str, name: str) -> Iterator[ArrayTable]:
+    """Yield one table per experiment of a dataset: one, or as many as its experiment dimension has."""
+    if selection.experiment in data.dims and selection.time in data.variables:
+        for index in range(data.sizes[selection.experiment]):
+            one = data.isel({selection.experiment: index})
+            label = (
+                one.coords[selection.experiment].item() if selection.experiment in one.coords else index + 1
+            )
+            yield from dataset_tables(
+                one.drop_vars(selection.experiment, errors="ignore"),
+                selection,
+                where=f"{where}, experiment '{label}'",
+                name=str(label),
+            )
+        return
+    yield _table(data, selection, where=where, name=name)
+
+
+def _table(data: xr.Dataset, selection: Selection, *, where: str, name: str) -> ArrayTable:
+    if selection.time not in data.variables:
+        # The general complaint about a missing column lists what there is.
+        return ArrayTable(where, name, {str(key): values for key, values in data.variables.items()})
+    dimensions = data[selection.time].dims
+    if len(dimensions) != 1:
+        raise DataError(
+            f"{where}: expected times along one dimension, found '{selection.time}' with {list(dimensions)}"
+        )
+    asked = (*selection.inputs, *(selection.states or ()))
+    columns: dict[str, Any] = {selection.time: data[selection.time].to_numpy()}
+    for key, variable in data.variables.items():
+        text = str(key)
+        if variable.dims == dimensions:
+            columns[text] = variable.to_numpy()
+        elif text in asked or (selection.states is None and key in data.data_vars):
+            raise DataError(
+                f"{where}: variable '{text}' has the dimensions {list(variable.dims)}, expected only "
+                f"'{dimensions[0]}'; leave it out by naming the states"
+            )
+    about = {key: decode_attributes(data[key].attrs) for key in columns}
+    roles = {key: str(values["role"]) for key, values in about.items() if "role" in values}
+    return ArrayTable(where, name, columns, roles, decode_attributes(data.attrs), about)

@@ -1,0 +1,119 @@
+"""Trajectories to tables and files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fepysr_dyn.errors import DataError
+from fepysr_dyn.trajectories.types import Trajectories, with_role
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+JSON_MARK = "json:"
+
+
+def to_pandas(trajectories: Trajectories) -> pd.DataFrame:
+    """Return one wide table with the columns experiment, time, states, inputs and known rates."""
+    import pandas as pd
+
+    names = [str(run.attrs.get("name", "experiment")) for run in trajectories]
+    if len(set(names)) < len(names):
+        raise DataError(f"experiments in one table need different names, found {names}")
+    parts = []
+    for name, run in zip(names, trajectories, strict=True):
+        columns = [column for role in ("state", "input", "rate") for column in with_role(run, role)]
+        table = {"experiment": name, "time": run["time"].to_numpy()}
+        parts.append(pd.DataFrame({**table, **{column: run[column].to_numpy() for column in columns}}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def to_csv(trajectories: Trajectories, path: str | Path) -> None:
+    """Write the wide table; numbers with all their digits, missing values as empty cells."""
+    table = to_pandas(trajectories)
+    try:
+        table.to_csv(path, index=False, encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise not_written(path, error) from None
+
+
+def to_netcdf(trajectories: Trajectories, path: str | Path) -> None:
+    """Write one experiment into the root of a NetCDF file, several into a group each."""
+    import xarray as xr
+
+    runs = [_encoded(run) for run in trajectories]
+    width = len(str(len(runs)))
+    groups = {f"/experiment_{i:0{width}d}": run for i, run in enumerate(runs, start=1)}
+    tree = xr.DataTree(runs[0]) if len(runs) == 1 else xr.DataTree.from_dict(groups)
+    try:
+        tree.to_netcdf(path, engine="h5netcdf")
+    except (OSError, UnicodeError, ValueError) as error:
+        raise not_written(path, error) from None
+
+
+def not_written(path: str | Path, error: Exception) -> DataError:
+    """Return a one-line error for a file that cannot be written."""
+    reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    if Path(path).is_dir():
+        reason = "it is a directory"
+    elif not Path(path).parent.is_dir():
+        reason = f"there is no directory '{Path(path).parent}'"
+    return DataError(f"{path}: cannot be written: {reason}")
+
+
+def _encoded(run: xr.Dataset) -> xr.Dataset:
+    """Return a copy whose attributes are of kinds that NetCDF has."""
+    copy = run.copy()
+    copy.attrs = encode_attributes(run.attrs)
+    for name in copy.variables:
+        copy[name].attrs = encode_attributes(run[name].attrs)
+        # xarray would otherwise give every float variable a fill value and drop units it cannot decode.
+        copy[name].encoding = {"_FillValue": None}
+    return copy
+
+
+def encode_attributes(attributes: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return attributes as NetCDF stores them; what it has no kind for becomes marked JSON text."""
+    encoded: dict[str, Any] = {}
+    for key, value in attributes.items():
+        if key == "breakpoints":
+            encoded[key] = np.asarray(value, dtype=float)
+        elif _is_plain(value):
+            encoded[str(key)] = value
+        else:
+            try:
+                encoded[str(key)] = JSON_MARK + json.dumps(value)
+            except (TypeError, ValueError):
+                raise DataError(f"attribute '{key}' cannot be stored: {type(value).__name__}") from None
+    return encoded
+
+
+def decode_attributes(attributes: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return attributes as they were before `encode_attributes`."""
+    decoded: dict[str, Any] = {}
+    for key, value in attributes.items():
+        if key == "breakpoints":
+            decoded[key] = [float(point) for point in np.atleast_1d(value)]
+        elif isinstance(value, str) and value.startswith(JSON_MARK):
+            try:
+                decoded[key] = json.loads(value[len(JSON_MARK) :])
+            except (ValueError, RecursionError):
+                decoded[key] = value
+        else:
+            decoded[key] = value.item() if isinstance(value, np.generic) else value
+    return decoded
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether NetCDF stores and returns a value as it is."""
+    if isinstance(value, str):
+        return value.isprintable() and bool(value) and not value.startswith(JSON_MARK)
+    return isinstance(value, float) or (
+        isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    )
