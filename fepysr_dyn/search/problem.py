@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -151,12 +152,12 @@ class RegressionProblem:
         """Names of the user's variables, in column order."""
         return tuple(self.columns)
 
-    @property
+    @cached_property
     def matrix(self) -> Array:
         """Columns as one contiguous array of shape (variables, rows)."""
         return np.vstack([np.asarray(values, dtype=np.float64) for values in self.columns.values()])
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """Standard deviation of the target (its size if constant); losses are relative to its square."""
         spread = float(np.std(self.target))

@@ -1,0 +1,232 @@
+"""Portfolio: cheap exact engines first, then evolution seeded with their answers, one front for all.
+
+The budget is shared in slices. Quick engines get a small slice each. What is left goes to the deep engines
+in growing rounds; between rounds the parts of the best formulas go back to the quick engines as features,
+as long as that pays. An exact fit ends the search, after a look for a shorter way to write it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import sympy
+
+from fepysr_dyn.errors import OptionError
+from fepysr_dyn.expressions import complexity
+from fepysr_dyn.search.front import Candidate, ParetoFront
+from fepysr_dyn.search.problem import Budget, Progress, RegressionProblem, Runtime, SearchEngine
+from fepysr_dyn.search.registry import make_engine
+from fepysr_dyn.search.selection import choose, is_exact, surely_exact, with_snapped
+from fepysr_dyn.search.simplification import shortened
+
+#: Engines that are exact where they apply and cheap to try; all others are deep.
+QUICK = ("sparse", "rational", "parametric")
+_PART_SIZES = (2, 14)
+
+
+@dataclass(frozen=True)
+class PortfolioConfig:
+    """Options of the portfolio.
+
+    Parameters
+    ----------
+    quick_share : float
+        Share of the budget that one quick engine may use at first.
+    rounds : tuple of float
+        Shares of the rest that the deep engines get, round by round.
+    parts : int
+        Parts of formulas that go back to the quick engines as features between rounds.
+    short : int
+        An exact formula up to this complexity is not searched for a shorter one.
+    """
+
+    quick_share: float = 0.15
+    rounds: tuple[float, ...] = (0.15, 0.25, 0.6)
+    parts: int = 12
+    short: int = 12
+
+    def __post_init__(self) -> None:
+        """Refuse shares that make no sense."""
+        if not 0 < self.quick_share <= 1 or not self.rounds or min(self.rounds) <= 0:
+            raise OptionError(f"shares of a budget must be positive, got {self.quick_share}, {self.rounds}")
+
+
+class Portfolio:
+    """The default engine: several engines that help one another.
+
+    Parameters
+    ----------
+    engines : sequence of SearchEngine, optional
+        By default sparse, rational, parametric and evolution.
+    config : PortfolioConfig, optional
+        How the budget is shared.
+    """
+
+    def __init__(
+        self, engines: Sequence[SearchEngine] | None = None, config: PortfolioConfig | None = None
+    ) -> None:
+        self.engines = None if engines is None else tuple(engines)
+        self.config = config or PortfolioConfig()
+
+    @property
+    def name(self) -> str:
+        """Short name shown in fronts and reports."""
+        return "portfolio"
+
+    def search(self, problem: RegressionProblem, runtime: Runtime | None = None) -> ParetoFront:
+        """Return the front of all engines together."""
+        members = self.engines
+        if members is None:
+            members = tuple(make_engine(name) for name in (*QUICK, "evolution"))
+        return _Run(problem, runtime or Runtime(), members, self.config).search()
+
+
+class _Run:
+    """One search of a portfolio."""
+
+    def __init__(
+        self,
+        problem: RegressionProblem,
+        runtime: Runtime,
+        members: Sequence[SearchEngine],
+        config: PortfolioConfig,
+    ) -> None:
+        self.problem = problem
+        self.config = config
+        deadline = min(runtime.deadline, time.monotonic() + problem.budget.seconds)
+        self.runtime = replace(runtime, deadline=deadline)
+        self.quick = [engine for engine in members if engine.name in QUICK]
+        self.deep = [engine for engine in members if engine.name not in QUICK]
+        self.front = ParetoFront(())
+        self.exact: Candidate | None = None
+        self.notes: list[str] = []
+        self._tried: set[sympy.Expr] = set(problem.features)
+        self._fraction = 0.0
+
+    def search(self) -> ParetoFront:
+        """Run the engines one after the other until one is exact or the budget is used."""
+        self._quick_pass(self.problem, self.config.quick_share, until=0.3 if self.deep else 1.0)
+        if not self._done():
+            self._deep_rounds()
+        if self.exact is not None:
+            self.notes.append("an exact fit was found")
+        stopped = self.runtime.must_stop() and not self._sure()
+        if stopped:
+            self.notes.append("stopped early by its time limit or by the user")
+        return replace(self.front, complete=not stopped, message="; ".join(self.notes))
+
+    def _quick_pass(self, problem: RegressionProblem, share: float, until: float) -> None:
+        start = self._fraction
+        for index, engine in enumerate(self.quick):
+            if self.runtime.must_stop() or (self._sure() and self._short()):
+                return
+            part = share
+            if self._sure():
+                # Only a quick look for a shorter form.
+                part = share / 5
+                problem = replace(problem, max_complexity=max(1, self._exact_size() - 1))
+            end = start + (until - start) * (index + 1) / len(self.quick)
+            self._run(engine, problem, part, until=end)
+
+    def _deep_rounds(self) -> None:
+        total = sum(self.config.rounds)
+        for number, share in enumerate(self.config.rounds):
+            left = sum(self.config.rounds[number:])
+            until = self._fraction + (1.0 - self._fraction) * share / left
+            for engine in self.deep:
+                if self._done():
+                    return
+                problem = replace(self.problem, seed=_derived_seed(self.problem.seed, number))
+                self._run(
+                    _seeded(engine, self._seeds()), problem, share / total / len(self.deep), until=until
+                )
+            if number + 1 < len(self.config.rounds) and not self._done():
+                self._return_parts()
+
+    def _return_parts(self) -> None:
+        """Offer the parts of the best formulas to the quick engines."""
+        parts = self._parts()
+        if not parts or not self.quick:
+            return
+        problem = replace(self.problem, features=(*parts, *self.problem.features))
+        self._quick_pass(problem, self.config.quick_share / 2, until=self._fraction)
+
+    def _run(self, engine: SearchEngine, problem: RegressionProblem, share: float, until: float) -> None:
+        now = time.monotonic()
+        seconds = self.runtime.deadline - now
+        # A round never takes more of the clock than of the work, so that every engine has its turn.
+        if until > self._fraction and self._fraction < 1:
+            seconds *= min(1.0, (until - self._fraction) / (1 - self._fraction) * 1.0001)
+        else:
+            seconds *= 0.1
+        start = self._fraction
+
+        def forward(report: Progress) -> None:
+            fraction = start + max(0.0, until - start) * min(1.0, max(0.0, report.fraction))
+            self.runtime.report(report.engine, fraction, report.message, self._best_loss(report.best_loss))
+
+        budget = Budget(max(1, int(problem.budget.evaluations * share)), max(seconds, 1e-3))
+        inner = replace(self.runtime, deadline=now + max(seconds, 1e-3), progress=forward)
+        found = engine.search(replace(problem, budget=budget), inner)
+        self._fraction = max(start, until)
+        self._take(found)
+
+    def _take(self, found: ParetoFront) -> None:
+        """Merge a front, with simple constants where they fit."""
+        merged = ParetoFront.of([*self.front, *found])
+        if merged.candidates == self.front.candidates:
+            return
+        merged = with_snapped(merged, self.problem)
+        exact = [candidate for candidate in merged if is_exact(candidate, self.problem)]
+        if exact:
+            short = shortened(choose(merged, self.problem).candidate, self.problem)
+            merged = ParetoFront.of([*merged, short])
+            self.exact = short
+        self.front = merged
+
+    def _parts(self) -> tuple[sympy.Expr, ...]:
+        """Return subexpressions of the best formulas that have not been features yet."""
+        counts: dict[sympy.Expr, float] = {}
+        for rank, candidate in enumerate(reversed(self.front.candidates)):
+            for node in set(sympy.preorder_traversal(candidate.expression)):
+                if isinstance(node, sympy.Expr) and node.free_symbols and not node.is_Symbol:
+                    counts[node] = counts.get(node, 0.0) + 0.8**rank
+        low, high = _PART_SIZES
+        new = [part for part in counts if low <= complexity(part) <= high and part not in self._tried]
+        new.sort(key=lambda part: (-counts[part], complexity(part), sympy.default_sort_key(part)))
+        chosen = tuple(new[: self.config.parts])
+        self._tried.update(chosen)
+        return chosen
+
+    def _seeds(self) -> tuple[sympy.Expr, ...]:
+        return tuple(candidate.expression for candidate in self.front)
+
+    def _best_loss(self, other: float) -> float:
+        return min([other, *(candidate.loss for candidate in self.front.candidates[-1:])])
+
+    def _sure(self) -> bool:
+        return self.exact is not None and surely_exact(self.exact, self.problem)
+
+    def _short(self) -> bool:
+        return self.exact is not None and self.exact.complexity <= self.config.short
+
+    def _exact_size(self) -> int:
+        return self.exact.complexity if self.exact is not None else self.problem.max_complexity
+
+    def _done(self) -> bool:
+        return self._sure() or self.runtime.must_stop()
+
+
+def _seeded(engine: SearchEngine, seeds: tuple[sympy.Expr, ...]) -> SearchEngine:
+    """Return an engine that starts from given formulas, if it can."""
+    if not hasattr(engine, "seeds") or not hasattr(engine, "config"):
+        return engine
+    seeded: SearchEngine = type(engine)(engine.config, seeds=seeds)  # type: ignore[call-arg]
+    return seeded
+
+
+def _derived_seed(seed: int, number: int) -> int:
+    return int(np.random.SeedSequence([abs(seed), number]).generate_state(1)[0])
