@@ -138,7 +138,7 @@ def levenberg_marquardt(
 
 def offer_refitted(session: Session, expression: sympy.Expr, *, max_steps: int = 60) -> float:
     """Refit all constants of an expression, clean them, offer the results; return the best loss."""
-    template = free_constants(expression)
+    template = tied_constants(expression)
     if not template.values:
         candidate = session.offer(expression)
         return candidate.loss if candidate else float("inf")
@@ -152,6 +152,23 @@ def offer_refitted(session: Session, expression: sympy.Expr, *, max_steps: int =
     if simpler is not None:
         session.offer(simpler)
     return loss
+
+
+def tied_constants(expression: sympy.Expr) -> Template:
+    """Turn the floating-point numbers of an expression into parameters, equal numbers into the same one."""
+    template = free_constants(expression)
+    first: dict[float, int] = {}
+    for position, value in enumerate(template.values):
+        first.setdefault(value, position)
+    same = {
+        sympy.Symbol(name): sympy.Symbol(template.parameters[first[value]])
+        for name, value in zip(template.parameters, template.values, strict=True)
+    }
+    return Template(
+        template.expression.xreplace(same),
+        tuple(template.parameters[position] for position in first.values()),
+        tuple(first),
+    )
 
 
 def cleaned(template: Template, values: Array, problem: RegressionProblem) -> sympy.Expr | None:

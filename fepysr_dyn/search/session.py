@@ -48,6 +48,7 @@ class Session:
         self._spent = 0
         self._stopped = False
         self._seen: dict[sympy.Expr, Candidate] = {}
+        self._refined: set[sympy.Expr] = set()
         self._front: list[tuple[int, float]] = []
         self.exact: Candidate | None = None
 
@@ -114,6 +115,17 @@ class Session:
                 self._front.append((candidate.complexity, candidate.loss))
             self._check_exact(candidate)
         return candidate
+
+    def refine_front(self, max_steps: int = 40) -> None:
+        """Refit all constants, inner ones included, of what is on the front and was not refitted before."""
+        from fepysr_dyn.search.least_squares import offer_refitted
+
+        for candidate in self.front():
+            if self.must_stop():
+                return
+            if candidate.expression not in self._refined:
+                self._refined.add(candidate.expression)
+                offer_refitted(self, candidate.expression, max_steps=max_steps)
 
     def _check_exact(self, candidate: Candidate) -> None:
         small = candidate.complexity <= MAX_EXACT_COMPLEXITY
