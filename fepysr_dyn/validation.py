@@ -222,9 +222,9 @@ def _score(system: OdeSystem, run: xr.Dataset, result: Integration, rhs: RightHa
     reached = len(result.times)
     simulated = np.full((len(system.states), len(times)), np.nan)
     simulated[:, :reached] = result.states
-    horizon = _predictable_until(run, result, rhs)
+    # A run that ended early is judged as such, not as a short chaotic one.
+    horizon = _predictable_until(run, result, rhs) if result.complete else None
     within = np.ones(len(times), dtype=bool) if horizon is None else times <= horizon
-    complete = result.complete or (horizon is not None and reached >= within.sum())
     r2, nrmse = {}, {}
     off_by = np.zeros(len(times))
     for state, values in zip(system.states, simulated, strict=True):
@@ -233,7 +233,7 @@ def _score(system: OdeSystem, run: xr.Dataset, result: Integration, rhs: RightHa
         error = (values - data) / spread
         off_by = np.fmax(off_by, np.abs(error))
         used = within & np.isfinite(data)
-        if not complete:
+        if not result.complete:
             r2[state], nrmse[state] = -np.inf, np.inf
             continue
         mean_square = float(np.mean(error[used] ** 2))

@@ -1,0 +1,97 @@
+"""Constants refitted on trajectories reach the truth from poor starts, with honest errors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fepysr_dyn as fd
+from fepysr_dyn.expressions import parse
+from fepysr_dyn.model_files import system_from_toml
+from fepysr_dyn.refinement import refine
+from fepysr_dyn.validation import validate
+
+OSCILLATOR = """
+[states.x]
+initial = 1.0
+rate = "0.7*x - 0.5*x*y + 0.1*u"
+[states.y]
+initial = 0.6
+rate = "0.4*x*y - 0.8*y"
+[inputs.u]
+stimulus = { kind = "steps", times = [0, 7.03, 15.5], values = [0, 1, 0.3] }
+[protocol]
+duration = 30
+samples = 300
+"""
+TRUE = np.array([0.7, -0.5, 0.1, 0.4, -0.8])
+
+
+def distorted(system, factors):
+    rates = {
+        "x": parse(f"{0.7 * factors[0]}*x - {0.5 * factors[1]}*x*y + {0.1 * factors[2]}*u"),
+        "y": parse(f"{0.4 * factors[3]}*x*y - {0.8 * factors[4]}*y"),
+    }
+    return replace(system, rates=rates)
+
+
+def values(refinement):
+    """Constants in the order of TRUE, whatever order the formulas have them in."""
+    found = sorted(constant.value for constant in refinement.constants)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_free_constants_are_found_from_starts_off_by_half(seed):
+    system = system_from_toml(OSCILLATOR)
+    factors = np.random.default_rng(seed).uniform(0.5, 1.5, 5)
+    result = refine(distorted(system, factors), fd.simulate(system))
+    assert result.message == ""
+    np.testing.assert_allclose(values(result), np.sort(TRUE), rtol=1e-7)
+
+
+def test_standard_errors_cover_the_truth():
+    system = system_from_toml(OSCILLATOR)
+    inside = []
+    for seed in range(12):
+        runs = fd.simulate(system, noise=0.05, seed=seed)
+        result = refine(distorted(system, np.full(5, 1.1)), runs)
+        found = sorted(result.constants, key=lambda constant: constant.value)
+        inside += [
+            abs(c.value - truth) < 2.5 * c.standard_error
+            for c, truth in zip(found, np.sort(TRUE), strict=True)
+        ]
+    assert np.mean(inside) > 0.85
+
+
+def test_the_refined_system_follows_the_data_to_the_end():
+    system = system_from_toml(OSCILLATOR)
+    runs = fd.simulate(system)
+    start = distorted(system, [1.05, 0.95, 1.1, 0.96, 1.05])
+    assert not validate(start, runs).reproduced
+    assert validate(refine(start, runs).system, runs).worst_nrmse < 1e-6
+
+
+def test_missing_and_irregular_samples_are_fine():
+    system = system_from_toml(OSCILLATOR)
+    from fepysr_dyn.measurement import Measurement
+
+    runs = fd.simulate(system, measurement=Measurement(missing=0.2, irregular=0.8), seed=4)
+    result = refine(distorted(system, np.full(5, 1.2)), runs)
+    np.testing.assert_allclose(values(result), np.sort(TRUE), rtol=1e-6)
+
+
+def test_chaotic_data_is_refitted_on_windows_and_says_so():
+    lorenz = fd.load_model("lorenz")
+    runs = fd.simulate(lorenz, noise=0.01, seed=1)
+    explicit = replace(lorenz, rates=lorenz.explicit_rates(), parameters={}, assignments={}, units={})
+    result = refine(explicit, runs)
+    assert all(np.isfinite(constant.value) for constant in result.constants)
+
+
+def test_a_system_that_cannot_be_integrated_is_returned_with_the_reason():
+    system = system_from_toml(OSCILLATOR)
+    hopeless = replace(system, rates={"x": parse("log(-1.5 - x**2)"), "y": parse("0.1*y")})
+    result = refine(hopeless, fd.simulate(system))
+    assert result.system == hopeless
+    assert "no window" in result.message
