@@ -38,18 +38,19 @@ def check_variable_names(states: Iterable[str], inputs: Iterable[str], *, where:
     from fepysr_dyn.expressions import is_name
 
     states = list(states)
-    for name in [*states, *inputs]:
+    names = [*states, *inputs]
+    for name in names:
         if not is_name(name):
             raise DataError(
-                f"{where}: column '{shown(name)}' cannot be a name in a formula: expected letters, digits, _, "
-                "beginning with a letter; rename it or leave it out by naming the states"
+                f"{where}: column '{shown(name)}' cannot be a name in a formula: expected letters, digits "
+                "and _, beginning with a letter; rename it or leave it out by naming the states"
             )
     for name in states:
-        for taken in (f"d{name}", f"d{name}_se"):
-            if taken in states:
+        for taken in (f"d{name}", f"d{name}_se", f"{name}_se"):
+            if taken in names:
                 raise DataError(
-                    f"{where}: column '{taken}' has the name of the derivative of '{name}'; "
-                    "rename it or leave it out by naming the states"
+                    f"{where}: column '{taken}' has the name that belongs to the derivative or the error of "
+                    f"'{name}'; rename it or leave it out by naming the states"
                 )
 
 

@@ -1,0 +1,139 @@
+"""Options that mean the same in every command."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fepysr_dyn.errors import OptionError
+
+if TYPE_CHECKING:
+    from fepysr_dyn.trajectories import Trajectories
+
+DATA = "Data"
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+Seed = Annotated[int, typer.Option("--seed", help="Decides everything random.", min=0)]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Draw a figure (.png, .svg or .pdf).", show_default=False),
+]
+OutTable = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="Write the series (.csv, or .nc for everything).",
+        show_default=False,
+    ),
+]
+DataFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="DATA...", help="CSV or NetCDF files; several make several experiments.", show_default=False
+    ),
+]
+Inputs = Annotated[
+    list[str],
+    typer.Option(
+        "--input", metavar="NAME", help="A column that is an input; repeatable.", rich_help_panel=DATA
+    ),
+]
+States = Annotated[
+    list[str],
+    typer.Option(
+        "--state",
+        metavar="NAME",
+        help="A column that is a state; repeatable. All other columns if not given.",
+        rich_help_panel=DATA,
+    ),
+]
+Time = Annotated[
+    str, typer.Option("--time", metavar="NAME", help="The column of times.", rich_help_panel=DATA)
+]
+Experiment = Annotated[
+    str,
+    typer.Option(
+        "--experiment", metavar="NAME", help="The column that tells experiments apart.", rich_help_panel=DATA
+    ),
+]
+Breakpoints = Annotated[
+    str,
+    typer.Option(
+        "--breakpoints",
+        metavar="TIMES",
+        help="Times at which inputs jump or bend, as 20,40; none; or auto: from the file, or detected.",
+        rich_help_panel=DATA,
+    ),
+]
+Delimiter = Annotated[
+    str, typer.Option("--delimiter", metavar="SIGN", help="What separates CSV fields.", rich_help_panel=DATA)
+]
+Decimal = Annotated[
+    str,
+    typer.Option("--decimal", metavar="SIGN", help="The decimal sign in CSV files.", rich_help_panel=DATA),
+]
+
+
+def number_from(text: str, what: str) -> float:
+    """Read a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise OptionError(f"{what}: expected a finite number, found '{text}'")
+    return value
+
+
+def assignments_from(pairs: list[str], option: str) -> dict[str, float]:
+    """Read NAME=VALUE pairs."""
+    values: dict[str, float] = {}
+    for pair in pairs:
+        name, sign, text = pair.partition("=")
+        name = name.strip()
+        if not sign or not name:
+            raise OptionError(f"{option}: expected NAME=VALUE, found '{pair}'")
+        if name in values:
+            raise OptionError(f"{option}: '{name}' is given twice")
+        values[name] = number_from(text, f"{option} {name}")
+    return values
+
+
+def parse_breakpoints(text: str) -> list[float] | None:
+    """Read the option ``--breakpoints``."""
+    if text == "auto":
+        return None
+    if text == "none":
+        return []
+    return [number_from(part.strip(), "--breakpoints") for part in text.split(",")]
+
+
+def read_data(
+    files: list[Path],
+    inputs: list[str],
+    states: list[str],
+    *,
+    time: str = "time",
+    experiment: str = "experiment",
+    breakpoints: str = "auto",
+    delimiter: str = ",",
+    decimal: str = ".",
+) -> Trajectories:
+    """Read data files as the data options say."""
+    from fepysr_dyn.trajectories import read_trajectories
+
+    return read_trajectories(
+        list(files),
+        inputs=inputs,
+        states=states or None,
+        time=time,
+        experiment=experiment,
+        breakpoints=parse_breakpoints(breakpoints),
+        delimiter="\t" if delimiter == "\\t" else delimiter,
+        decimal=decimal,
+    )

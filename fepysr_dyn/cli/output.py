@@ -1,0 +1,101 @@
+"""What is printed: tables and messages for people, one JSON document for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fepysr_dyn.errors import DataWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Tables that go into a file or a pipe are not cut to the width of a terminal.
+WIDE = 10_000
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console; colours only where a person looks on."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, width=None if stream.isatty() else WIDE, highlight=False, soft_wrap=True)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table with right-aligned numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = [list(row) for row in rows]
+    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False)
+    for index, column in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[index], int | float) for row in rows)
+        table.add_column(column, justify="right" if numeric else "left")
+    for row in rows:
+        table.add_row(*(Text(number(cell) if isinstance(cell, float) else str(cell)) for cell in row))
+    console().print(table)
+    console().print()
+
+
+def print_text(text: str = "") -> None:
+    """Print a line for people, as it is."""
+    console().print(text, markup=False)
+
+
+def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
+    """Print the one JSON document; numbers that JSON does not have become null."""
+    sys.stdout.write(json.dumps(_plain(document), indent=2, allow_nan=False) + "\n")
+
+
+def complain(message: str) -> None:
+    """Print one line on stderr."""
+    one_line = " ".join(message.split())
+    sys.stderr.write(f"fepysr-dyn: {one_line}\n")
+
+
+@contextmanager
+def noting_warnings() -> Iterator[list[str]]:
+    """Collect our own warnings as texts, and print each once on stderr at the end."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", DataWarning)
+        yield texts
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        texts.append(text)
+        complain(f"warning: {text}")
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on a terminal that something is going on."""
+    if sys.stderr.isatty():
+        with console(stderr=True).status(what):
+            yield
+    else:
+        yield
+
+
+def number(value: float) -> str:
+    """Return a number as people read it."""
+    return f"{value:.6g}"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in terms of JSON."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,1 @@
+"""Figures and the report. Nothing here is imported before a figure is asked for."""
