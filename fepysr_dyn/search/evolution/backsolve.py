@@ -1,0 +1,281 @@
+"""Solve backwards: what would a subtree have to be for the whole to fit, and which small sums come close?"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fepysr_dyn.search.evolution.fitting import dot
+from fepysr_dyn.search.evolution.jit import kernel
+from fepysr_dyn.search.evolution.library import Library
+from fepysr_dyn.search.evolution.mutation import put
+from fepysr_dyn.search.evolution.randomness import Stream, uniform
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int16]
+Integers = NDArray[np.int64]
+
+#: Library entries that one lookup may combine.
+MAX_PICKS = 3
+_TWO_PI = 2.0 * math.pi
+
+
+@kernel
+def _nearest_turn(angle: float, current: float) -> float:
+    return angle + _TWO_PI * math.floor((current - angle) / _TWO_PI + 0.5)
+
+
+@kernel
+def invert_unary(code: int, t: float, current: float) -> float:
+    """Return the operand that gives `t`, on the branch nearest to the current operand; NaN if there is none."""
+    if code == 6:
+        return -t
+    if code == 7:
+        return math.copysign(math.sqrt(t), current) if t >= 0.0 else np.nan
+    if code == 8:
+        return math.copysign(abs(t) ** (1.0 / 3.0), t)
+    if code == 9:
+        return 1.0 / t
+    if code == 10:
+        return math.log(t) if t > 0.0 else np.nan
+    if code == 11:
+        return math.exp(t)
+    if code == 12:
+        return t * t if t >= 0.0 else np.nan
+    if code == 13:
+        return math.copysign(t, current) if t >= 0.0 else np.nan
+    if code == 15 or code == 16:
+        if abs(t) > 1.0:
+            return np.nan
+        if code == 15:
+            angle = math.asin(t)
+            first, second = _nearest_turn(angle, current), _nearest_turn(math.pi - angle, current)
+        else:
+            angle = math.acos(t)
+            first, second = _nearest_turn(angle, current), _nearest_turn(-angle, current)
+        return first if abs(first - current) <= abs(second - current) else second
+    if code == 17:
+        angle = math.atan(t)
+        return angle + math.pi * math.floor((current - angle) / math.pi + 0.5)
+    if code == 18:
+        return math.atanh(t) if abs(t) < 1.0 else np.nan
+    if code == 19:
+        return math.asinh(t)
+    if code == 20:
+        return math.copysign(math.acosh(t), current) if t >= 1.0 else np.nan
+    if code == 21:
+        return math.tan(t) if abs(t) < 1.57 else np.nan
+    return np.nan
+
+
+@kernel
+def slope_unary(code: int, x: float) -> float:
+    """Return the derivative of an operator at one number."""
+    if code == 6:
+        return -1.0
+    if code == 7:
+        return 2.0 * x
+    if code == 8:
+        return 3.0 * x * x
+    if code == 9:
+        return -1.0 / (x * x)
+    if code == 10:
+        return math.exp(x)
+    if code == 11:
+        return 1.0 / x
+    if code == 12:
+        return 0.5 / math.sqrt(x) if x > 0.0 else 0.0
+    if code == 13:
+        return 1.0
+    if code == 15:
+        return math.cos(x)
+    if code == 16:
+        return math.sin(x)
+    if code == 17:
+        return 1.0 / math.cos(x) ** 2
+    if code == 18:
+        return 1.0 / math.cosh(x) ** 2
+    if code == 19:
+        return math.cosh(x)
+    if code == 20:
+        return math.sinh(x)
+    if code == 21:
+        return 1.0 / (1.0 + x * x)
+    return 0.0
+
+
+@kernel
+def invert_binary(code: int, is_left: bool, t: float, other: float) -> float:
+    """Return the operand on one side that gives `t` with the other operand; NaN if there is none."""
+    if code == 1:
+        return t - other
+    if code == 2:
+        return t + other if is_left else other - t
+    if code == 3:
+        return t / other
+    if code == 4:
+        return t * other if is_left else other / t
+    if is_left:
+        return t ** (1.0 / other) if t > 0.0 else np.nan
+    return math.log(t) / math.log(other) if t > 0.0 and other > 0.0 else np.nan
+
+
+@kernel
+def slope_binary(code: int, is_left: bool, x: float, other: float) -> float:
+    """Return the derivative by the operand `x` on one side."""
+    if code == 1 or code == 2:
+        return 1.0
+    if code == 3:
+        return other
+    if code == 4:
+        return 1.0 / other if is_left else other / (x * x)
+    if is_left:
+        return other * x ** (other - 1.0)
+    return other**x * math.log(other)
+
+
+@kernel
+def invert_path(
+    codes: Codes, sizes: Integers, root: int, node: int, tape: Floats, wanted: Floats, weights: Floats
+) -> int:
+    """Carry the wanted values from a root down to a node, in place; return the rows where that was possible.
+
+    The weights become the influence of the node on the whole, taken at the wanted values.
+    """
+    rows = wanted.shape[0]
+    place = root
+    while place != node:
+        code = codes[place]
+        right = place - 1
+        if code >= 6:
+            for r in range(rows):
+                wanted[r] = invert_unary(code, wanted[r], tape[right, r])
+                weights[r] *= abs(slope_unary(code, wanted[r]))
+            place = right
+            continue
+        left = right - sizes[right]
+        is_left = node <= left
+        other = right if is_left else left
+        for r in range(rows):
+            wanted[r] = invert_binary(code, is_left, wanted[r], tape[other, r])
+            weights[r] *= abs(slope_binary(code, is_left, wanted[r], tape[other, r]))
+        place = left if is_left else right
+    usable = 0
+    for r in range(rows):
+        if abs(wanted[r]) < 1e100 and 0.0 < weights[r] < 1e100:
+            usable += 1
+        else:
+            wanted[r] = 0.0
+            weights[r] = 0.0
+    return usable
+
+
+@kernel
+def pick_entries(
+    values: Floats, costs: Integers, wanted: Floats, weights: Floats, most: int, picks: Integers,
+    coefficients: Floats, stream: Stream,
+) -> int:
+    """Choose library entries whose weighted sum with an intercept comes closest to the wanted values.
+
+    Matching pursuit with an exact refit after each pick; now and then the second best is taken, as the
+    best one to add is not always part of the best sum. Returns how many were picked.
+    """
+    entries, rows = values.shape
+    basis = np.empty((MAX_PICKS + 1, rows))
+    triangle = np.zeros((MAX_PICKS + 1, MAX_PICKS + 1))
+    projections = np.zeros(MAX_PICKS + 1)
+    norms = np.empty(entries)
+    rest = np.empty(rows)
+    pull = np.empty(rows)
+    for r in range(rows):
+        rest[r] = wanted[r] * weights[r]
+        basis[0, r] = weights[r]
+    scale = math.sqrt(dot(basis[0], basis[0]))
+    triangle[0, 0] = scale
+    for r in range(rows):
+        basis[0, r] /= scale
+    projections[0] = dot(basis[0], rest)
+    for r in range(rows):
+        rest[r] -= projections[0] * basis[0, r]
+        pull[r] = basis[0, r] * weights[r]
+    total = dot(rest, rest)
+    for g in range(entries):
+        line = values[g]
+        mean = 0.0
+        square = 0.0
+        for r in range(rows):
+            mean += pull[r] * line[r]
+            square += weights[r] * weights[r] * line[r] * line[r]
+        norms[g] = square - mean * mean if square - mean * mean > 1e-9 * square else 0.0
+    count = 0
+    while count < most:
+        for r in range(rows):
+            pull[r] = rest[r] * weights[r]
+        best, second = -1, -1
+        best_gain, second_gain = 0.0, 0.0
+        for g in range(entries):
+            if norms[g] <= 0.0:
+                continue
+            overlap = dot(values[g], pull)
+            gain = overlap * overlap / norms[g] / (1.0 + 0.01 * costs[g])
+            if gain > best_gain:
+                second, second_gain = best, best_gain
+                best, best_gain = g, gain
+            elif gain > second_gain:
+                second, second_gain = g, gain
+        if best < 0:
+            break
+        if second >= 0 and uniform(stream) < 0.2:
+            best = second
+        norms[best] = 0.0
+        column = basis[count + 1]
+        for r in range(rows):
+            column[r] = values[best, r] * weights[r]
+        for j in range(count + 1):
+            overlap = dot(basis[j], column)
+            triangle[j, count + 1] = overlap
+            for r in range(rows):
+                column[r] -= overlap * basis[j, r]
+        length = math.sqrt(dot(column, column))
+        if not length > 0.0:
+            continue
+        triangle[count + 1, count + 1] = length
+        for r in range(rows):
+            column[r] /= length
+        projections[count + 1] = dot(column, rest)
+        for r in range(rows):
+            rest[r] -= projections[count + 1] * column[r]
+        picks[count] = best
+        count += 1
+        if dot(rest, rest) < 1e-20 * total:
+            break
+    for j in range(count, -1, -1):
+        value = projections[j]
+        for k in range(j + 1, count + 1):
+            value -= triangle[j, k] * coefficients[k]
+        coefficients[j] = value / triangle[j, j]
+    return count
+
+
+@kernel
+def put_sum(
+    library: Library, picks: Integers, count: int, coefficients: Floats, child: tuple[Codes, Floats], end: int
+) -> int:
+    """Append ``c0 + c1*g1 + ...``, leaving out what is 0 or 1."""
+    size = abs(coefficients[0])
+    for k in range(count):
+        g = picks[k]
+        for i in range(library.lengths[g]):
+            end = put(child[0], child[1], end, library.codes[g, i], 0.0)
+        if abs(coefficients[k + 1] - 1.0) > 1e-9:
+            end = put(child[0], child[1], end, 0, coefficients[k + 1])
+            end = put(child[0], child[1], end, 3, 0.0)
+        if k > 0:
+            end = put(child[0], child[1], end, 1, 0.0)
+        size = max(size, abs(coefficients[k + 1]))
+    if abs(coefficients[0]) > 1e-8 * size:
+        end = put(child[0], child[1], end, 0, coefficients[0])
+        end = put(child[0], child[1], end, 1, 0.0)
+    return end

@@ -1,0 +1,235 @@
+"""The coordinator: islands advance in epochs and exchange individuals in between."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fepysr_dyn.errors import ExpressionError
+from fepysr_dyn.search.evolution.config import EvolutionConfig
+from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
+from fepysr_dyn.search.problem import RegressionProblem, Runtime
+
+if TYPE_CHECKING:
+    import sympy
+
+    from fepysr_dyn.search.evolution.archive import Island
+    from fepysr_dyn.search.evolution.inputs import Task
+
+#: Evaluations between two looks at the clock, for 500 rows.
+_CHUNK = 2_000
+
+
+@dataclass(frozen=True)
+class EvolutionEngine:
+    """Genetic search over expression trees.
+
+    Parameters
+    ----------
+    config : EvolutionConfig
+        How the population is kept and changed.
+    seeds : sequence of sympy expressions
+        Formulas from elsewhere that the first population contains; those that need an operator that is
+        not allowed are left out.
+
+    Examples
+    --------
+    >>> EvolutionEngine(EvolutionConfig(islands=2)).name
+    'evolution'
+    """
+
+    config: EvolutionConfig = field(default_factory=EvolutionConfig)
+    seeds: Sequence[sympy.Expr] = ()
+
+    @property
+    def name(self) -> str:
+        """Short name shown in fronts and reports."""
+        return "evolution"
+
+    def search(self, problem: RegressionProblem, runtime: Runtime | None = None) -> ParetoFront:
+        """Return the best expressions found, each with constants refitted in float64."""
+        runtime = runtime or Runtime()
+        deadline = min(runtime.deadline, time.monotonic() + problem.budget.seconds)
+        return _Search(self, problem, replace(runtime, deadline=deadline)).run()
+
+
+@dataclass
+class _Search:
+    """One search: the state between epochs."""
+
+    engine: EvolutionEngine
+    problem: RegressionProblem
+    runtime: Runtime
+
+    def __post_init__(self) -> None:
+        """Prepare data and islands."""
+        from fepysr_dyn.search.evolution.archive import make_island
+        from fepysr_dyn.search.evolution.inputs import make_task
+
+        config = self.engine.config
+        self.task: Task = make_task(self.problem, config)
+        sources = np.random.SeedSequence(self.problem.seed).spawn(config.islands + 1)
+        self.random = np.random.default_rng(sources[-1])
+        self.islands: list[Island] = [
+            make_island(
+                config.population,
+                self.problem.max_complexity,
+                self.task.nodes,
+                int(source.generate_state(1, np.uint64)[0]),
+            )
+            for source in sources[:-1]
+        ]
+        self.settings = np.array(
+            [config.tournament, config.archive_share, config.parsimony, config.resolution]
+        )
+        self.spent = 0.0
+
+    def run(self) -> ParetoFront:
+        """Evolve until the budget is used, the answer is exact, or someone asks to stop."""
+        self._plant()
+        budget = float(self.problem.budget.evaluations)
+        reason = "evaluation budget used"
+        with ExitStack() as stack:
+            executor = self._executor(stack)
+            while self.spent < budget:
+                if self.runtime.must_stop():
+                    break
+                share = min(float(self.engine.config.epoch), (budget - self.spent) / len(self.islands))
+                self._advance(executor, max(share, 1.0))
+                best = min(float(island.losses.min()) for island in self.islands)
+                self.runtime.report("evolution", min(self.spent / budget, 1.0), "evolving", best)
+                if best < self.engine.config.resolution:
+                    reason = "exact at numerical resolution"
+                    break
+                self._migrate()
+        stopped = self.spent < budget and reason.startswith("evaluation")
+        if stopped:
+            reason = "stopped by the time limit or by the user"
+        return ParetoFront.of(self._candidates(), complete=not stopped, message=f"evolution: {reason}")
+
+    def _executor(self, stack: ExitStack) -> Executor | None:
+        if self.runtime.executor is not None:
+            return self.runtime.executor
+        if self.runtime.workers > 1:
+            return stack.enter_context(ThreadPoolExecutor(self.runtime.workers))
+        return None
+
+    def _advance(self, executor: Executor | None, share: float) -> None:
+        """Advance all islands by one epoch, wherever there are workers."""
+        own = executor is None or executor is not self.runtime.executor
+        stop = self.runtime.must_stop if own else None
+        arguments = (self.task, self.settings, share, self.runtime.deadline, stop)
+        if executor is None:
+            results = [advance_island(island, *arguments) for island in self.islands]
+        else:
+            futures = [executor.submit(advance_island, island, *arguments) for island in self.islands]
+            results = [future.result() for future in futures]
+        self.islands = [island for island, _ in results]
+        self.spent += sum(spent for _, spent in results)
+
+    def _plant(self) -> None:
+        """Put the seeds into every island."""
+        from fepysr_dyn.search.evolution.encoding import encode
+        from fepysr_dyn.search.evolution.planting import plant
+
+        programs = []
+        for seed in self.engine.seeds:
+            try:
+                programs.append(encode(seed, self.task.inputs, self.problem.operators))
+            except ExpressionError:
+                continue
+        if programs:
+            for island in self.islands:
+                plant(island, programs, self.task, self.engine.config.resolution)
+
+    def _migrate(self) -> None:
+        """Give a few individuals of each archive to the next island."""
+        from fepysr_dyn.search.evolution.archive import archive, oldest, store
+
+        count = len(self.islands)
+        if count == 1:
+            return
+        for i, source in enumerate(self.islands):
+            target = self.islands[(i + 1) % count]
+            occupied = source.occupied[: source.filled[0]]
+            if not len(occupied):
+                continue
+            ranked = occupied[np.argsort(source.losses[occupied], kind="stable")]
+            best = ranked[: max(1, len(ranked) // 10)]
+            chosen = self.random.choice(best, size=min(3, len(best)), replace=False)
+            for place in chosen:
+                program = (source.codes[place], source.values[place])
+                length, loss = int(source.lengths[place]), float(source.losses[place])
+                cost = int(source.costs[place])
+                store(target, oldest(target), program, length, loss, cost)
+                niche = int(place - source.population) % _niches()
+                archive(target, program, length, loss, cost, niche)
+
+    def _candidates(self) -> list[Candidate]:
+        """Refit the best of every complexity on all rows and write them as formulas."""
+        from fepysr_dyn.search.evolution.encoding import Program
+        from fepysr_dyn.search.evolution.finish import Finisher
+
+        finisher = Finisher(
+            self.task.full, self.task.rules, self.task.inputs, self.task.nodes, self.engine.config.resolution
+        )
+        best: dict[int, tuple[float, Program]] = {}
+        for island in self.islands:
+            for place in island.occupied[: island.filled[0]]:
+                cost, loss = int(island.costs[place]), float(island.losses[place])
+                if cost not in best or loss < best[cost][0]:
+                    length = int(island.lengths[place])
+                    codes, values = island.codes[place, :length], island.values[place, :length]
+                    best[cost] = (loss, Program(codes.copy(), values.copy()))
+        found: list[Candidate] = []
+        lowest = np.inf
+        for cost in sorted(best):
+            loss, program = best[cost]
+            if not loss < lowest:
+                continue
+            lowest = loss
+            program, loss = finisher.refit(program)
+            program, loss = finisher.prune(program, loss)
+            for expression in finisher.expressions(program):
+                candidate = evaluate_candidate(expression, self.problem, "evolution")
+                if candidate.complexity <= self.problem.max_complexity:
+                    found.append(candidate)
+        return found
+
+
+def _niches() -> int:
+    from fepysr_dyn.search.evolution.archive import NICHES
+
+    return NICHES
+
+
+def advance_island(
+    island: Island,
+    task: Task,
+    settings: np.ndarray[tuple[int], np.dtype[np.float64]],
+    share: float,
+    deadline: float,
+    stop: Callable[[], bool] | None,
+) -> tuple[Island, float]:
+    """Advance one island by a number of evaluations; a pure function but for the time limit."""
+    from fepysr_dyn.search.evolution.evolve import evolve
+    from fepysr_dyn.search.evolution.workspace import make_workspace
+
+    work = make_workspace(task.search, task.nodes)
+    chunk = max(20.0, _CHUNK * 500.0 / max(task.search.X.shape[1], 50))
+    spent = 0.0
+    while spent < share:
+        if time.monotonic() > deadline or (stop is not None and stop()):
+            break
+        spent += evolve(
+            island, task.search, work, task.rules, task.library, settings, min(chunk, share - spent)
+        )
+        if island.losses.min() < settings[3]:
+            break
+    return island, spent

@@ -1,0 +1,36 @@
+"""Formulas from elsewhere become individuals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fepysr_dyn.search.evolution.archive import Island, archive, niche_of, oldest, store
+from fepysr_dyn.search.evolution.constants import optimise_constants
+from fepysr_dyn.search.evolution.encoding import Program
+from fepysr_dyn.search.evolution.evolve import normalise
+from fepysr_dyn.search.evolution.inputs import Task
+from fepysr_dyn.search.evolution.mutation import cost_of
+from fepysr_dyn.search.evolution.workspace import make_workspace
+
+
+def plant(island: Island, programs: Sequence[Program], task: Task, resolution: float) -> None:
+    """Put programs with their best constants into population and archive."""
+    data = task.search
+    work = make_workspace(data, task.nodes)
+    for program in programs:
+        if len(program) > task.nodes:
+            continue
+        child = (np.zeros(task.nodes, dtype=np.int16), np.zeros(task.nodes))
+        fresh = (np.zeros(task.nodes, dtype=np.int16), np.zeros(task.nodes))
+        child[0][: len(program)] = program.codes
+        child[1][: len(program)] = program.values
+        length, terms, _ = normalise(child, len(program), fresh, data.is_scaled, task.rules, work)
+        cost = cost_of(fresh[0], length, task.rules.costs)
+        if length == 0 or cost > task.rules.max_cost:
+            continue
+        loss, _ = optimise_constants(fresh[0], fresh[1], length, data, work, 20, resolution * 1e-4)
+        if loss < np.inf:
+            store(island, oldest(island), fresh, length, loss, cost)
+            archive(island, fresh, length, loss, cost, niche_of(fresh[0], length, terms))
