@@ -3,7 +3,7 @@
 Shooting over windows that grow: each window has its own free initial state, so that no window is long enough
 to lose the data; after each fit neighbouring windows are joined, until one window spans an experiment or a
 longer one no longer fits. This reaches the single-shooting optimum without its traps. Windows and parameter
-perturbations are integrated together as one array program, with steps that end at samples and breakpoints.
+perturbations are integrated together by one compiled loop, with steps that end at samples and breakpoints.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sympy
 from numpy.typing import NDArray
 
 from fepysr_dyn.expressions import Template, free_constants
-from fepysr_dyn.expressions.compiling import compile_arrays
+from fepysr_dyn.expressions.tape import Tape, record
 from fepysr_dyn.replay import recorded_inputs
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories
@@ -111,7 +111,7 @@ class _Equations:
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     templates: Mapping[str, Template]
-    rates: Callable[..., Sequence[Array]]
+    tape: Tape
 
     @classmethod
     def of(cls, system: OdeSystem) -> _Equations:
@@ -119,8 +119,8 @@ class _Equations:
         templates = {state: free_constants(rate, prefix=f"c_{state}_") for state, rate in explicit.items()}
         parameters = [name for template in templates.values() for name in template.parameters]
         arguments = [*parameters, *system.states, *system.inputs]
-        rates = compile_arrays([template.expression for template in templates.values()], arguments)
-        return cls(system.states, tuple(system.inputs), templates, rates)
+        tape = record([template.expression for template in templates.values()], arguments)
+        return cls(system.states, tuple(system.inputs), templates, tape)
 
     @property
     def values(self) -> list[float]:
@@ -269,7 +269,7 @@ class _Shooting:
 
     def _integrate(self, theta: Array, starts: Array) -> Array:
         """Return states at the samples of each window, shape (states, windows, variants, samples)."""
-        return self._plan.integrate(self._equations.rates, theta, starts)
+        return self._plan.integrate(self._equations.tape, theta, starts)
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ class _Plan:
         count = max(len(window.size) for window in windows)
         n_inputs, _, stages = windows[0].inputs.shape
         self._size = np.zeros((count, len(windows)))
-        self._sample = np.full((count, len(windows)), -1)
+        self._sample = np.full((count, len(windows)), -1, dtype=np.int64)
         self._inputs = np.zeros((count, stages, n_inputs, len(windows)))
         samples = max(int(window.sample.max(initial=0)) for window in windows) + 1
         self._sampled = np.zeros((len(windows), samples), dtype=bool)
@@ -322,29 +322,24 @@ class _Plan:
         """Return whether all samples of all windows were reached with finite states."""
         return bool(np.all(np.isfinite(outputs.transpose(0, 1, 3, 2)[:, self._sampled])))
 
-    def integrate(self, rates: Callable[..., Sequence[Array]], theta: Array, starts: Array) -> Array:
+    def integrate(self, tape: Tape, theta: Array, starts: Array) -> Array:
+        """Return states at the samples, shape (states, windows, variants, samples), NaN beyond a failure."""
         from scipy.integrate import DOP853
 
-        a, b, stages = DOP853.A, DOP853.B, DOP853.n_stages
-        state = starts.copy()
-        n, n_windows, variants = state.shape
-        outputs = np.full((n, n_windows, variants, self._sampled.shape[1]), np.nan)
-        outputs[..., 0] = state
-        parameters = [np.broadcast_to(row, (n_windows, variants)) for row in theta]
-        slopes = np.empty((stages, *state.shape))
-        with np.errstate(all="ignore"):
-            for k in range(len(self._size)):
-                h = self._size[k][:, None]
-                for s in range(stages):
-                    at = state + h * np.tensordot(a[s, :s], slopes[:s], axes=1) if s else state
-                    inputs = [np.broadcast_to(u[:, None], (n_windows, variants)) for u in self._inputs[k, s]]
-                    for i, rate in enumerate(rates(*parameters, *at, *inputs)):
-                        slopes[s, i] = rate
-                state = state + h * np.tensordot(b, slopes, axes=1)
-                if not np.any(np.isfinite(state)):
-                    break
-                reached = np.flatnonzero(self._sample[k] >= 0)
-                outputs[:, reached, :, self._sample[k, reached]] = state[:, reached].transpose(1, 0, 2)
+        from fepysr_dyn.shooting_kernel import shoot
+
+        outputs = np.full((*starts.shape, self._sampled.shape[1]), np.nan)
+        registers = np.zeros(tape.registers)
+        registers[len(tape.variables) : tape.first_result] = tape.constants
+        tableau = (np.ascontiguousarray(DOP853.A), np.ascontiguousarray(DOP853.B))
+        shoot(
+            (tape.operations, tape.first_result, tape.outputs),
+            tableau,
+            (self._size, self._sample, self._inputs),
+            (np.ascontiguousarray(theta), np.ascontiguousarray(starts)),
+            registers,
+            outputs,
+        )
         return outputs
 
 

@@ -42,17 +42,6 @@ def _compiled(expression: sympy.Expr, variables: tuple[str, ...]) -> ArrayFuncti
     return evaluate
 
 
-def compile_arrays(
-    expressions: Sequence[sympy.Expr], variables: Sequence[str]
-) -> Callable[..., Sequence[Array]]:
-    """Return a numpy function giving several expressions at once, common parts computed once.
-
-    Results are not broadcast: a constant expression gives a plain number.
-    """
-    function: Callable[..., Sequence[Array]] = _lambdified(tuple(expressions), tuple(variables), "numpy")
-    return function
-
-
 def compile_scalar(
     expressions: Sequence[sympy.Expr], variables: Sequence[str]
 ) -> Callable[..., Sequence[float]]:
