@@ -22,7 +22,15 @@ from fepysr_dyn.cli.options import (
     Time,
     read_data,
 )
-from fepysr_dyn.cli.output import noting_warnings, number, print_json, print_table, print_text, working
+from fepysr_dyn.cli.output import (
+    noting_warnings,
+    number,
+    print_json,
+    print_table,
+    print_text,
+    print_warnings,
+    working,
+)
 
 if TYPE_CHECKING:
     from fepysr_dyn.derivatives import Derivatives
@@ -73,6 +81,7 @@ def derive(
         slopes = estimate_derivatives(runs, method=method)
         files.write(slopes)
         files.draw(lambda: derivatives_figure(runs, slopes))
+    print_warnings(notes)
     if json:
         print_json(_document(runs, slopes, notes, out))
     else:

@@ -15,8 +15,34 @@ if TYPE_CHECKING:
 
 DATA = "Data"
 
+
+def number_option(text: str) -> float:
+    """Read a number; unlike typer's own, the complaint says what was found."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a number, found '{text}'") from None
+
+
+def count_option(text: str) -> int:
+    """Read a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a whole number, found '{text}'") from None
+
+
+def seed_option(text: str) -> int:
+    """Read a seed."""
+    if not str(text).isdecimal():
+        raise typer.BadParameter(f"expected a whole number of at least 0, found '{text}'")
+    return int(text)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
-Seed = Annotated[int, typer.Option("--seed", help="Decides everything random.", min=0)]
+Seed = Annotated[
+    int, typer.Option("--seed", help="Decides everything random.", parser=seed_option, metavar="N")
+]
 Plot = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", help="Draw a figure (.png, .svg or .pdf).", show_default=False),

@@ -62,14 +62,18 @@ def complain(message: str) -> None:
 
 @contextmanager
 def noting_warnings() -> Iterator[list[str]]:
-    """Collect our own warnings as texts, and print each once on stderr at the end."""
+    """Collect our own warnings as texts, each once; they are for `print_warnings`, after the work is done."""
     texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", DataWarning)
         yield texts
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        texts.append(text)
+    texts += dict.fromkeys(str(warning.message) for warning in caught)
+
+
+def print_warnings(texts: Iterable[str]) -> None:
+    """Print warnings on stderr, a line each."""
+    for text in texts:
         complain(f"warning: {text}")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fepysr_dyn.cli.files import Files
-from fepysr_dyn.cli.options import Json, OutTable, Plot, Seed, assignments_from
+from fepysr_dyn.cli.options import Json, OutTable, Plot, Seed, assignments_from, count_option, number_option
 from fepysr_dyn.cli.output import complain, print_json, print_table, working
 from fepysr_dyn.errors import ModelError, did_you_mean
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fepysr_dyn.system import OdeSystem
     from fepysr_dyn.trajectories import Trajectories
 
+NUMBER: dict[str, Any] = {"parser": number_option, "metavar": "NUMBER"}
 EXAMPLES = (
     "fepysr-dyn simulate tyson_two_protein -o tyson.csv",
     "fepysr-dyn simulate lorenz --noise 0.05 --seed 1 --samples 500 --plot lorenz.png",
@@ -27,17 +28,20 @@ EXAMPLES = (
 def simulate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A built-in model or a model file.")],
     out: OutTable = None,
-    noise: Annotated[float, typer.Option(help="Noise level α.")] = 0.0,
+    noise: Annotated[float, typer.Option(help="Noise level α.", **NUMBER)] = 0.0,
     noise_kind: Annotated[
         str, typer.Option(help="gaussian: α × RMS; multiplicative: α × value; relative-floor: both.")
     ] = "gaussian",
-    missing: Annotated[float, typer.Option(help="Share of the samples that are lost.")] = 0.0,
-    irregular: Annotated[float, typer.Option(help="Irregular sampling, from 0 to below 1.")] = 0.0,
+    missing: Annotated[float, typer.Option(help="Share of the samples that are lost.", **NUMBER)] = 0.0,
+    irregular: Annotated[float, typer.Option(help="Irregular sampling, from 0 to below 1.", **NUMBER)] = 0.0,
     samples: Annotated[
-        int | None, typer.Option(help="Samples of each experiment.", show_default=False)
+        int | None,
+        typer.Option(
+            help="Samples of each experiment.", show_default=False, parser=count_option, metavar="N"
+        ),
     ] = None,
     duration: Annotated[
-        float | None, typer.Option(help="Length of each experiment.", show_default=False)
+        float | None, typer.Option(help="Length of each experiment.", show_default=False, **NUMBER)
     ] = None,
     parameters: Annotated[
         list[str] | None,
@@ -49,7 +53,7 @@ def simulate(
     ] = None,
     seed: Seed = 0,
     rates: Annotated[bool, typer.Option("--rates", help="Also give the exact derivatives.")] = False,
-    time_limit: Annotated[float, typer.Option(help="Seconds for one experiment.")] = 60.0,
+    time_limit: Annotated[float, typer.Option(help="Seconds for one experiment.", **NUMBER)] = 60.0,
     plot: Plot = None,
     json: Json = False,
 ) -> int:

@@ -124,7 +124,7 @@ def decode_attributes(attributes: Mapping[Any, Any]) -> dict[str, Any]:
     decoded: dict[str, Any] = {}
     for key, value in attributes.items():
         if key == "breakpoints":
-            decoded[key] = [float(point) for point in np.atleast_1d(value)]
+            decoded[key] = np.atleast_1d(value).tolist()
         elif isinstance(value, str) and value.startswith(JSON_MARK):
             try:
                 decoded[key] = json.loads(value[len(JSON_MARK) :])
