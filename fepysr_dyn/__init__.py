@@ -15,6 +15,7 @@ _HOME = {
     "load_model": "model_files",
     "model_names": "model_files",
     "simulate": "simulation",
+    "FePySR": "regressor",
     "Trajectories": "trajectories",
     "read_trajectories": "trajectories",
     "Derivatives": "derivatives",

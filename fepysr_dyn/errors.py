@@ -45,6 +45,10 @@ class DataWarning(UserWarning):
     """Something in the measurements that will keep equations from being found."""
 
 
+class InputError(DataError, ValueError):
+    """Arrays a regressor cannot use; also a ValueError, as scikit-learn's callers expect."""
+
+
 class OptionError(FepysrDynError):
     """An argument or option with a value that is not allowed."""
 
