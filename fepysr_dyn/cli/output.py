@@ -51,7 +51,7 @@ def print_text(text: str = "") -> None:
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print the one JSON document; numbers that JSON does not have become null."""
-    sys.stdout.write(json.dumps(_plain(document), indent=2, allow_nan=False) + "\n")
+    sys.stdout.write(json.dumps(_plain(document), allow_nan=False) + "\n")
 
 
 def complain(message: str) -> None:
@@ -96,6 +96,8 @@ def _plain(value: Any) -> Any:
     """Return a value in terms of JSON."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     if isinstance(value, list | tuple):
