@@ -61,7 +61,7 @@ def _rates(values: Array, points: int) -> Array:
     size = float(np.max(np.abs(values - np.mean(values)))) or 1.0
     half = np.geomspace(0.1, 12.0, points // 2) / size
     rates = np.concatenate([-half[::-1], half])
-    return rates[np.abs(rates) * np.max(np.abs(values)) < 60]
+    return np.asarray(rates[np.abs(rates) * np.max(np.abs(values)) < 60])
 
 
 def _frequencies(values: Array, points: int) -> Array:

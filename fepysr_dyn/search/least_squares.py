@@ -10,6 +10,7 @@ import sympy
 from scipy.linalg import lstsq
 
 from fepysr_dyn.expressions import Template, free_constants
+from fepysr_dyn.search.evaluation import tree_slopes, tree_values
 from fepysr_dyn.search.problem import Array, RegressionProblem
 
 if TYPE_CHECKING:
@@ -78,16 +79,18 @@ def refit(
     theta = np.array(template.values if start is None else start, dtype=np.float64)
     if not len(theta):
         return theta, float("inf")
-    value, jacobian = template.functions(problem.names)
-    columns = [np.asarray(problem.columns[name], dtype=np.float64) for name in problem.names]
+    columns = {name: np.asarray(values, dtype=np.float64) for name, values in problem.columns.items()}
+    expression, parameters = template.expression, template.parameters
     weights = np.ones(len(problem.target)) if problem.weights is None else np.sqrt(problem.weights)
     scale = weights / problem.scale
 
-    def residual(parameters: Array) -> Array:
-        return (problem.measure(value(parameters, *columns)) - problem.target) * scale
+    def residual(values: Array) -> Array:
+        numbers = {name: np.asarray(value) for name, value in zip(parameters, values, strict=True)}
+        prediction = tree_values(expression, {**columns, **numbers})
+        return (problem.measure(prediction) - problem.target) * scale
 
-    def slopes(parameters: Array) -> Array:
-        return problem.measure(jacobian(parameters, *columns)) * scale[:, None]
+    def slopes(values: Array) -> Array:
+        return problem.measure(tree_slopes(expression, parameters, values, columns)[1]) * scale[:, None]
 
     with np.errstate(all="ignore"):
         theta, cost = levenberg_marquardt(residual, slopes, theta, max_steps)
@@ -185,13 +188,10 @@ def cleaned(template: Template, values: Array, problem: RegressionProblem) -> sy
     )
     if not partial.expression.is_finite and partial.expression.has(sympy.zoo, sympy.nan, sympy.oo):
         return None
-    value, _ = template.functions(problem.names)
-    columns = [np.asarray(problem.columns[name], dtype=np.float64) for name in problem.names]
-    before = problem.loss(value(values, *columns))
+    columns = {name: np.asarray(column, dtype=np.float64) for name, column in problem.columns.items()}
+    before = problem.loss(tree_values(template.with_values(values.tolist()), columns))
     fitted, after = refit(partial, problem) if rest else (np.empty(0), float("nan"))
     expression = partial.with_values(fitted.tolist())
     if not rest:
-        from fepysr_dyn.search.front import evaluate_candidate
-
-        after = evaluate_candidate(expression, problem, "").loss
+        after = problem.loss(tree_values(expression, columns))
     return expression if after <= 1.0001 * before + LOSS_FLOOR else None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import sympy
 
-from fepysr_dyn.expressions import compile_expression
+from fepysr_dyn.expressions import complexity
+from fepysr_dyn.search.evaluation import tree_values
 from fepysr_dyn.search.problem import Array, RegressionProblem
 
 #: Columns larger than this lose the digits of the others.
@@ -18,32 +20,63 @@ _LARGEST = 1e12
 _LARGEST_EXPONENT = 60.0
 
 
-@dataclass(frozen=True, eq=False)
 class Atom:
-    """A factor of library columns: an expression and its values on the rows."""
+    """A factor of library columns: an expression and its values on the rows.
 
-    expression: sympy.Expr
-    values: Array
+    Parameters
+    ----------
+    expression : sympy expression or callable
+        A callable is asked when the formula is first needed: most atoms are never part of an answer, and
+        sympy takes longer to build a formula than numpy to evaluate it.
+    values : array
+        One value per row.
+    monomial : bool
+        Whether the atom is a product of powers of variables.
+    """
+
+    def __init__(
+        self,
+        expression: sympy.Expr | Callable[[], sympy.Expr],
+        values: Array,
+        *,
+        monomial: bool = False,
+    ) -> None:
+        self._expression = expression
+        self.values = values
+        self.monomial = monomial
+
+    @property
+    def expression(self) -> sympy.Expr:
+        """The formula, built once."""
+        if not isinstance(self._expression, sympy.Basic):
+            self._expression = self._expression()
+        return self._expression
 
     def __mul__(self, other: Atom) -> Atom:
-        return Atom(self.expression * other.expression, self.values * other.values)
+        both = self.monomial and other.monomial
+        return Atom(lambda: self.expression * other.expression, self.values * other.values, monomial=both)
 
     def __add__(self, other: Atom) -> Atom:
-        return Atom(self.expression + other.expression, self.values + other.values)
+        return Atom(lambda: self.expression + other.expression, self.values + other.values)
 
     def __sub__(self, other: Atom) -> Atom:
-        return Atom(self.expression - other.expression, self.values - other.values)
+        return Atom(lambda: self.expression - other.expression, self.values - other.values)
 
     def __pow__(self, power: int) -> Atom:
-        return Atom(self.expression**power, self.values**power)
+        return Atom(lambda: self.expression**power, self.values**power, monomial=self.monomial)
 
     def shifted(self, number: int) -> Atom:
         """Return the atom plus an integer."""
-        return Atom(self.expression + number, self.values + number)
+        return Atom(lambda: self.expression + number, self.values + number)
 
     def scaled(self, number: int | sympy.Rational) -> Atom:
         """Return the atom times a rational number."""
-        return Atom(self.expression * number, self.values * float(number))
+        return Atom(lambda: self.expression * number, self.values * float(number), monomial=self.monomial)
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether the atom is one of the user's variables."""
+        return isinstance(self._expression, sympy.Symbol)
 
     @property
     def usable(self) -> bool:
@@ -104,7 +137,7 @@ def allowed_functions(operators: Iterable[str]) -> tuple[str, ...]:
 def variable_atoms(problem: RegressionProblem) -> list[Atom]:
     """Return the user's variables that are not constant on the rows."""
     atoms = [
-        Atom(sympy.Symbol(name), np.asarray(values, dtype=np.float64))
+        Atom(sympy.Symbol(name), np.asarray(values, dtype=np.float64), monomial=True)
         for name, values in problem.columns.items()
     ]
     return [atom for atom in atoms if atom.usable]
@@ -112,34 +145,42 @@ def variable_atoms(problem: RegressionProblem) -> list[Atom]:
 
 def feature_atoms(problem: RegressionProblem) -> list[Atom]:
     """Return stage 1's features that can be evaluated on all rows, best first."""
-    columns = [np.asarray(problem.columns[name], dtype=np.float64) for name in problem.names]
-    atoms = [
-        Atom(feature, compile_expression(feature, problem.names)(*columns)) for feature in problem.features
-    ]
+    columns = {name: np.asarray(values, dtype=np.float64) for name, values in problem.columns.items()}
+    atoms = [Atom(feature, tree_values(feature, columns)) for feature in problem.features]
     return distinct([atom for atom in atoms if atom.usable])
 
 
-def apply(names: Iterable[str], inner: Iterable[Atom]) -> list[Atom]:
+def apply(names: Sequence[str], inner: Iterable[Atom]) -> list[Atom]:
     """Return elementary functions of atoms wherever they are defined on all rows."""
     result = []
     for atom in inner:
-        monomial = atom.expression.is_Pow or atom.expression.is_Mul
+        if "exp" in names and _is_moderate(atom.values):
+            result.append(Atom(partial(_decay, atom), np.exp(-atom.values)))
         for name in names:
             symbolic, numeric, domain = FUNCTIONS[name]
             # Of a monomial these are monomials of the same function, or sums of it.
-            redundant = monomial and name in _MULTIPLICATIVE
+            redundant = atom.monomial and not atom.is_variable and name in _MULTIPLICATIVE
             if not redundant and domain(atom.values):
                 with np.errstate(all="ignore"):
-                    result.append(Atom(symbolic(atom.expression), numeric(atom.values)))
+                    values = numeric(atom.values)
+                result.append(Atom(partial(_applied, symbolic, atom), values))
     return [atom for atom in result if atom.usable]
 
 
-def distinct(atoms: Iterable[Atom], *, digits: int = 10) -> list[Atom]:
-    """Return atoms without multiples of earlier ones."""
+def _applied(function: Callable[[sympy.Expr], sympy.Expr], atom: Atom) -> sympy.Expr:
+    return function(atom.expression)
+
+
+def _decay(atom: Atom) -> sympy.Expr:
+    return sympy.exp(-atom.expression)
+
+
+def distinct(atoms: Iterable[Atom], *, multiples: bool = False, digits: int = 10) -> list[Atom]:
+    """Return atoms without those equal to an earlier one, or to a multiple of it unless multiples count."""
     kept: dict[bytes, Atom] = {}
     for atom in atoms:
-        largest = int(np.argmax(np.abs(atom.values)))
-        scaled = atom.values / atom.values[largest]
+        size = float(atom.values[int(np.argmax(np.abs(atom.values)))])
+        scaled = atom.values if multiples else atom.values / size
         # Adding zero makes -0.0 and 0.0 the same key.
         key = (np.round(scaled, digits) + 0.0).tobytes()
         kept.setdefault(key, atom)
@@ -160,6 +201,7 @@ class Library:
 
     factors: tuple[tuple[Atom, ...], ...]
     values: Array
+    _sizes: dict[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, factors: Iterable[tuple[Atom, ...]], rows: int) -> Library:
@@ -187,6 +229,16 @@ class Library:
     def expression(self, column: int) -> sympy.Expr:
         """Return one column as a formula."""
         return sympy.Mul(*(atom.expression for atom in self.factors[column]))
+
+    def size(self, column: int) -> int:
+        """Return the complexity of one column, computed once."""
+        if column not in self._sizes:
+            self._sizes[column] = complexity(self.expression(column))
+        return self._sizes[column]
+
+    def least_size(self, columns: Iterable[int]) -> int:
+        """Return a lower bound for the complexity of a sum of columns with coefficients."""
+        return max(1, sum(self.size(column) + 1 for column in columns) - 1)
 
 
 def products(
@@ -230,7 +282,7 @@ def inner_arguments(atoms: Sequence[Atom], level: int) -> list[Atom]:
         result += [atom.scaled(2) for atom in atoms]
     if level >= 2:
         result += _second_level(atoms)
-    return distinct([atom for atom in result if atom.usable])
+    return distinct([atom for atom in result if atom.usable], multiples=True)
 
 
 def _second_level(atoms: Sequence[Atom]) -> list[Atom]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from fepysr_dyn.search.front import ParetoFront
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
 from fepysr_dyn.search.scan import ScanConfig, scan_constants
 from fepysr_dyn.search.session import Session
 from fepysr_dyn.search.sparse import offer_constant
+from fepysr_dyn.search.transforms import TransformConfig, search_transformed
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,7 @@ class ParametricConfig:
     """Options of the parametric engine, by part."""
 
     scan: ScanConfig = field(default_factory=ScanConfig)
+    transforms: TransformConfig = field(default_factory=TransformConfig)
 
 
 @dataclass(frozen=True)
@@ -33,5 +37,12 @@ class ParametricEngine:
         """Return the best members of the families, simplest first."""
         session = Session(problem, runtime, self.name)
         offer_constant(session)
-        scan_constants(session, self.config.scan)
+        for part in self._parts():
+            if session.must_stop() or session.exact is not None:
+                break
+            part(session)
         return session.front()
+
+    def _parts(self) -> Iterator[Callable[[Session], None]]:
+        yield partial(search_transformed, config=self.config.transforms)
+        yield partial(scan_constants, config=self.config.scan)

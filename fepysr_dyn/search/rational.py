@@ -25,7 +25,14 @@ from fepysr_dyn.search.library import (
 from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
 from fepysr_dyn.search.rational_fit import Quotient, explicit_fit, implicit_fit, null_vector, refit_free
 from fepysr_dyn.search.session import RESOLUTION, Session
-from fepysr_dyn.search.sparse import offer_constant, row_factors, shortest, thinned
+from fepysr_dyn.search.sparse import (
+    MOST_GATHERED,
+    evaluated,
+    offer_constant,
+    row_factors,
+    shortest,
+    thinned,
+)
 from fepysr_dyn.search.subsets import SubsetConfig, best_subsets, independent_columns
 
 
@@ -196,54 +203,70 @@ def search_theme(session: Session, few: RegressionProblem, theme: Theme, config:
             top = [j for j in chosen if j < P.shape[1]]
             bottom = [j - P.shape[1] for j in chosen if j >= P.shape[1]]
             if top:
-                _offer_quotient(session, theme, top, bottom, config)
+                _offer_quotient(session, few, theme, (top, bottom), config)
         if session.exact is not None:
             return
 
 
 def _offer_quotient(
-    session: Session, theme: Theme, top: list[int], bottom: list[int], config: RationalConfig
+    session: Session,
+    few: RegressionProblem,
+    theme: Theme,
+    chosen: tuple[list[int], list[int]],
+    config: RationalConfig,
 ) -> None:
     """Fit the coefficients of a quotient on all rows and offer it."""
-    above = [theme.above.expression(j) for j in top]
-    below = [theme.below.expression(j) for j in bottom]
-    offer_quotient(session, above, below, keep_poles=config.keep_poles)
+    least = theme.above.least_size(chosen[0]) + theme.below.least_size(chosen[1]) - MOST_GATHERED
+    if least > session.problem.max_complexity:
+        return
+    above = [theme.above.expression(j) for j in chosen[0]]
+    below = [theme.below.expression(j) for j in chosen[1]]
+    if few is session.problem:
+        values = (theme.above.values[:, chosen[0]], theme.below.values[:, chosen[1]])
+    else:
+        values = (evaluated(session.problem, above), evaluated(session.problem, below))
+    offer_quotient(session, (above, below), values, least=least, keep_poles=config.keep_poles)
 
 
 def offer_quotient(
-    session: Session, above: Sequence[sympy.Expr], below: Sequence[sympy.Expr], *, keep_poles: bool = False
+    session: Session,
+    terms: tuple[Sequence[sympy.Expr], Sequence[sympy.Expr]],
+    values: tuple[Array, Array],
+    *,
+    least: int = 1,
+    keep_poles: bool = False,
 ) -> float:
-    """Fit a quotient of sums on all rows and offer it, cleaned; return its loss."""
+    """Fit a quotient of sums on all rows and offer it, cleaned; return its loss.
+
+    `least` is a lower bound of its complexity: no formula is built for what cannot reach the front.
+    """
     problem = session.problem
-    P, Q = _evaluated(problem, above), _evaluated(problem, below)
+    above, below = terms
+    P, Q = values
     if not (np.all(np.isfinite(P)) and np.all(np.isfinite(Q))):
         return float("inf")
     weights = session.row_weights
     session.spend(10)
     fit = implicit_fit(P, Q, problem.target, weights)
-    if len(bottom_free := below) > 1 and np.isfinite(fit.cost):
-        fit = explicit_fit(P, Q, problem.target, weights, fit, 12 if len(bottom_free) < 8 else 6)
+    if len(below) > 1 and np.isfinite(fit.cost):
+        fit = explicit_fit(P, Q, problem.target, weights, fit, 12)
     if not np.isfinite(fit.cost):
         return float("inf")
-    values = _cleaned_quotient(P, Q, problem.target, weights, fit)
-    numerator = linear_combination(values[: len(above)], above)
-    denominator = linear_combination(values[len(above) :], below)
-    if denominator == 0 or numerator == 0:
-        return float("inf")
-    expression = shortest(numerator) / shortest(denominator)
+    numbers = _cleaned_quotient(P, Q, problem.target, weights, fit)
     with np.errstate(all="ignore"):
-        loss = problem.loss((P @ values[: len(above)]) / (Q @ values[len(above) :]))
-    if not session.would_help(complexity(expression), loss):
+        loss = problem.loss((P @ numbers[: len(above)]) / (Q @ numbers[len(above) :]))
+    if not session.would_help(least, loss):
         return loss
-    if not keep_poles and loss > 1e-12 and changes_sign(denominator, problem):
+    numerator = linear_combination(numbers[: len(above)], above)
+    denominator = linear_combination(numbers[len(above) :], below)
+    if denominator == 0 or numerator == 0:
         return loss
-    session.offer(expression)
+    if not session.would_help(complexity(numerator / denominator) - MOST_GATHERED, loss):
+        return loss
+    # Where the data themselves show a pole it is real; elsewhere it is a risk nobody asked for.
+    if keep_poles or loss < 1e-12 or not changes_sign(denominator, problem):
+        session.add(shortest(numerator) / shortest(denominator), loss)
     return loss
-
-
-def _evaluated(problem: RegressionProblem, terms: Sequence[sympy.Expr]) -> Array:
-    columns = [np.asarray(problem.columns[name], dtype=np.float64) for name in problem.names]
-    return np.asarray(np.column_stack([compile_expression(term, problem.names)(*columns) for term in terms]))
 
 
 def _cleaned_quotient(P: Array, Q: Array, y: Array, weights: Array, fit: Quotient) -> Array:

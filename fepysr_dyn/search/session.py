@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fepysr_dyn.expressions import compile_expression, complexity
+from fepysr_dyn.expressions import complexity
+from fepysr_dyn.search.evaluation import UnsupportedExpressionError, tree_values
 from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
 from fepysr_dyn.search.operators import uses_only
 from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
@@ -23,6 +24,8 @@ RESOLUTION = 1e-11
 #: series of something else, so for them the fit must be exact to the last digits.
 MAX_EXACT_COMPLEXITY = 26
 _LAST_DIGITS = 1e-28
+#: So many of the best-fitting candidates are refitted at a time.
+_REFINED = 4
 
 
 class Session:
@@ -44,6 +47,7 @@ class Session:
         outer = runtime or Runtime()
         deadline = min(outer.deadline, time.monotonic() + problem.budget.seconds)
         self.runtime = replace(outer, deadline=deadline)
+        self._columns = {n: np.asarray(v, dtype=np.float64) for n, v in problem.columns.items()}
         self.notes: list[str] = []
         self._spent = 0
         self._stopped = False
@@ -99,28 +103,54 @@ class Session:
             return False
         return all(loss < known for nodes, known in self._front if nodes <= size)
 
+    def add(self, expression: sympy.Expr, loss: float) -> None:
+        """Keep an allowed expression whose loss is known; the front scores it again with all others."""
+        size = complexity(expression)
+        if expression in self._seen or not self.would_help(size, loss):
+            return
+        if uses_only(expression, self.problem.operators):
+            self._keep(Candidate(expression, size, loss, self.engine))
+
     def offer(self, expression: sympy.Expr) -> Candidate | None:
         """Score an expression and keep it if it is allowed."""
         if expression in self._seen:
             return self._seen[expression]
         if not uses_only(expression, self.problem.operators):
             return None
-        if complexity(expression) > self.problem.max_complexity:
+        size = complexity(expression)
+        if size > self.problem.max_complexity:
             return None
         self.spend(1)
-        candidate = evaluate_candidate(expression, self.problem, self.engine)
-        self._seen[expression] = candidate
+        candidate = Candidate(expression, size, self._loss(expression), self.engine)
+        self._keep(candidate)
+        return candidate
+
+    def _loss(self, expression: sympy.Expr) -> float:
+        try:
+            return self.problem.loss(tree_values(expression, self._columns))
+        except UnsupportedExpressionError:
+            return evaluate_candidate(expression, self.problem, self.engine).loss
+
+    def _best(self) -> list[Candidate]:
+        """Return the candidates no other beats, simplest first."""
+        kept: list[Candidate] = []
+        for candidate in sorted(self._seen.values(), key=lambda c: (c.complexity, c.loss)):
+            if np.isfinite(candidate.loss) and (not kept or candidate.loss < kept[-1].loss):
+                kept.append(candidate)
+        return kept
+
+    def _keep(self, candidate: Candidate) -> None:
+        self._seen[candidate.expression] = candidate
         if np.isfinite(candidate.loss):
             if self.would_help(candidate.complexity, candidate.loss):
                 self._front.append((candidate.complexity, candidate.loss))
             self._check_exact(candidate)
-        return candidate
 
     def refine_front(self, max_steps: int = 40) -> None:
         """Refit all constants, inner ones included, of what is on the front and was not refitted before."""
         from fepysr_dyn.search.least_squares import offer_refitted
 
-        for candidate in self.front():
+        for candidate in self._best()[-_REFINED:][::-1]:
             if self.must_stop():
                 return
             if candidate.expression not in self._refined:
@@ -137,8 +167,7 @@ class Session:
     def _fits_every_row(self, candidate: Candidate) -> bool:
         """Return whether the small rows are fitted as well: a few large ones decide the loss alone."""
         problem = self.problem
-        function = compile_expression(candidate.expression, problem.names)
-        residual = problem.measure(function(*problem.columns.values())) - problem.target
+        residual = problem.measure(tree_values(candidate.expression, self._columns)) - problem.target
         size = float(np.sqrt(np.mean((problem.target * self.balance) ** 2)))
         return float(np.sqrt(np.mean((residual * self.balance) ** 2))) <= 1e3 * RESOLUTION * (size or 1.0)
 
@@ -147,4 +176,5 @@ class Session:
         stopped = "stopped early by its budget" if self._stopped else ""
         message = "; ".join(note for note in (*self.notes, stopped) if note)
         message = f"{self.engine}: {message}" if message else ""
-        return ParetoFront.of(self._seen.values(), complete=not self._stopped, message=message)
+        scored = [evaluate_candidate(c.expression, self.problem, self.engine) for c in self._best()]
+        return ParetoFront.of(scored, complete=not self._stopped, message=message)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import sympy
 
-from fepysr_dyn.expressions import compile_expression, complexity
+from fepysr_dyn.expressions import complexity
+from fepysr_dyn.search.evaluation import tree_values
 from fepysr_dyn.search.front import ParetoFront
 from fepysr_dyn.search.least_squares import cleaned_coefficients, linear_combination, solve_columns
 from fepysr_dyn.search.library import (
@@ -27,6 +28,9 @@ from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
 from fepysr_dyn.search.session import Session
 from fepysr_dyn.search.subsets import SubsetConfig, best_subsets
 from fepysr_dyn.search.wide import WideConfig, promising_products
+
+#: Taking out common factors saves at most about this much complexity.
+MOST_GATHERED = 6
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,13 @@ def search_library(session: Session, few: RegressionProblem, library: Library, c
         weights = row_factors(few, balanced=balanced)
         subsets = best_subsets(measured * weights[:, None], few.target * weights, limits, session.must_stop)
         for subset in subsets:
-            offer_terms(session, [library.expression(j) for j in subset.columns], balanced=balanced)
+            columns = list(subset.columns)
+            # The residual on fewer rows tells roughly whether a refit on all of them is worth it.
+            if not session.would_help(library.least_size(columns) - MOST_GATHERED, 0.0):
+                continue
+            terms = [library.expression(j) for j in columns]
+            values = library.values[:, columns] if few is session.problem else None
+            offer_terms(session, terms, values, balanced=balanced)
         if session.exact is not None or session.must_stop():
             return
 
@@ -176,11 +186,15 @@ def row_factors(problem: RegressionProblem, *, balanced: bool) -> Array:
     return inner.row_weights * inner.balance if balanced else inner.row_weights
 
 
-def offer_terms(session: Session, terms: Sequence[sympy.Expr], *, balanced: bool = False) -> float:
-    """Fit the coefficients of terms on all rows and offer the sum; return its loss."""
+def offer_terms(
+    session: Session, terms: Sequence[sympy.Expr], values: Array | None = None, *, balanced: bool = False
+) -> float:
+    """Fit the coefficients of terms on all rows and offer the sum; return its loss.
+
+    The values of the terms on all rows are evaluated if they are not given.
+    """
     problem = session.problem
-    columns = [np.asarray(problem.columns[name], dtype=np.float64) for name in problem.names]
-    values = np.column_stack([compile_expression(term, problem.names)(*columns) for term in terms])
+    values = evaluated(problem, terms) if values is None else values
     if not np.all(np.isfinite(values)):
         return float("inf")
     weights = session.row_weights * (session.balance if balanced else 1.0)
@@ -188,10 +202,17 @@ def offer_terms(session: Session, terms: Sequence[sympy.Expr], *, balanced: bool
     y = problem.target * weights
     coefficients = cleaned_coefficients(A, y, solve_columns(A, y))
     loss = problem.loss(values @ coefficients)
-    expression = shortest(linear_combination(coefficients, terms))
-    if session.would_help(complexity(expression), loss):
-        session.offer(expression)
+    session.spend(1)
+    expression = linear_combination(coefficients, terms)
+    if session.would_help(complexity(expression) - MOST_GATHERED, loss):
+        session.add(shortest(expression), loss)
     return loss
+
+
+def evaluated(problem: RegressionProblem, terms: Sequence[sympy.Expr]) -> Array:
+    """Return the values of terms on all rows, shape (rows, terms)."""
+    columns = {name: np.asarray(values, dtype=np.float64) for name, values in problem.columns.items()}
+    return np.asarray(np.column_stack([tree_values(term, columns) for term in terms]))
 
 
 def shortest(expression: sympy.Expr) -> sympy.Expr:
