@@ -20,6 +20,12 @@ _HOME = {
     "read_trajectories": "trajectories",
     "Derivatives": "derivatives",
     "estimate_derivatives": "derivatives",
+    "Discovery": "discovery",
+    "DiscoveryConfig": "discovery",
+    "EquationPrior": "discovery",
+    "discover": "discovery",
+    "Validation": "validation",
+    "validate": "validation",
 }
 
 __all__ = ["__version__", *_HOME]

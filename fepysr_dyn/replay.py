@@ -33,7 +33,7 @@ def replay(
     system: OdeSystem,
     run: xr.Dataset,
     *,
-    initial: Sequence[float] | None = None,
+    initial: Array | Sequence[float] | None = None,
     options: SolverOptions | None = None,
     right_hand_side: RightHandSide | None = None,
 ) -> Integration:

@@ -137,4 +137,4 @@ class TestStructure:
         assert box["u"][0] < -2
         assert box["u"][1] > 1
         positive = make_experiment([0.0, 1.0], states={"x": np.array([0.0, 4.0])})
-        assert data_box(type(fd.simulate(RELAXATION))((positive,)))["x"] == (0.0, 5.0)
+        assert data_box(type(fd.simulate(RELAXATION))((positive,)))["x"] == (0.0, 8.0)

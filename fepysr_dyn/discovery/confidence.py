@@ -1,0 +1,72 @@
+"""How often the chosen structure is chosen again when blocks of time are resampled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from fepysr_dyn.discovery.states import StateSearch
+from fepysr_dyn.expressions import free_constants
+from fepysr_dyn.search.front import Candidate, ParetoFront
+from fepysr_dyn.search.problem import RegressionProblem
+from fepysr_dyn.search.refit import refit_candidate
+from fepysr_dyn.search.selection import choose
+
+#: Blocks of neighbouring rows, long enough to keep errors that are correlated in time together.
+_BLOCKS = 12
+
+
+def structure_confidence(search: StateSearch, problem: RegressionProblem, resamples: int, seed: int) -> float:
+    """Return the share of resamples in which the front's chosen structure is chosen again.
+
+    The front is not searched anew: its candidates are refitted and chosen from on each resample, which
+    tells how much the choice hangs on particular stretches of the data.
+    """
+    if resamples < 1 or len(search.front) < 2:
+        return 1.0
+    chosen = structure_of(search.choice.unsnapped.expression)
+    streams = np.random.SeedSequence(seed).spawn(resamples)
+    again = 0
+    for stream in streams:
+        resampled = _resampled(problem, np.random.default_rng(stream))
+        candidates = [refit_candidate(c.expression, resampled, c.engine) for c in _contenders(search)]
+        choice = choose(ParetoFront.of(candidates), resampled, simple_constants=False)
+        again += structure_of(choice.unsnapped.expression) == chosen
+    return again / resamples
+
+
+def structure_of(expression: sympy.Expr) -> sympy.Expr:
+    """Return the expression with its constants made anonymous."""
+    return free_constants(expression).expression
+
+
+def _contenders(search: StateSearch) -> list[Candidate]:
+    """Return the candidates of the front and the chosen one, each structure once."""
+    seen = {structure_of(c.expression): c for c in (*search.front, search.choice.unsnapped)}
+    return list(seen.values())
+
+
+def _resampled(problem: RegressionProblem, random: np.random.Generator) -> RegressionProblem:
+    """Draw blocks with replacement; a block drawn twice counts twice."""
+    n = len(problem.target)
+    blocks = min(_BLOCKS, max(2, n // 5))
+    block_of: NDArray[np.int64] = np.arange(n) * blocks // n
+    counts = np.bincount(random.integers(0, blocks, blocks), minlength=blocks)[block_of]
+    kept = counts > 0
+    weights = np.ones(n) if problem.weights is None else problem.weights
+    if problem.measurement is not None:
+        return replace(
+            problem,
+            target=problem.target[kept],
+            measurement=problem.measurement[kept],
+            weights=weights[kept] * counts[kept],
+        )
+    return replace(
+        problem,
+        columns={name: values[kept] for name, values in problem.columns.items()},
+        target=problem.target[kept],
+        weights=weights[kept] * counts[kept],
+    )

@@ -1,0 +1,95 @@
+"""Derivatives to regression problems, one per state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fepysr_dyn.errors import DataError
+from fepysr_dyn.expressions import compile_expression
+from fepysr_dyn.search.problem import Budget, RegressionProblem
+
+if TYPE_CHECKING:
+    from fepysr_dyn.derivatives import Derivatives
+    from fepysr_dyn.discovery.config import DiscoveryConfig
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+#: Fewer rows than this cannot decide between right-hand sides.
+LEAST_ROWS = 10
+#: Relative error of the derivative below which data counts as free of noise.
+NOISE_FREE = 1e-5
+
+
+def all_columns(derivatives: Derivatives) -> dict[str, Array]:
+    """Return smoothed states and inputs of all experiments, one after the other."""
+    names = (*derivatives.states, *derivatives.inputs)
+    return {name: np.concatenate([run[name].to_numpy() for run in derivatives]) for name in names}
+
+
+def pointwise_problem(
+    state: str, derivatives: Derivatives, config: DiscoveryConfig, seed: int
+) -> RegressionProblem:
+    """Return the problem "derivative of a state from states and inputs", at the most telling samples."""
+    columns = all_columns(derivatives)
+    target = np.concatenate([run[f"d{state}"].to_numpy() for run in derivatives])
+    error = np.concatenate([run[f"d{state}_se"].to_numpy() for run in derivatives])
+    usable = np.isfinite(target) & np.isfinite(error) & np.all(np.isfinite(list(columns.values())), axis=0)
+    rows = np.flatnonzero(usable)
+    if len(rows) < LEAST_ROWS:
+        raise DataError(
+            f"state '{state}': {len(rows)} samples have a derivative and all columns, {LEAST_ROWS} are needed"
+        )
+    rows = rows[telling_rows([run["time"].to_numpy() for run in derivatives], columns, rows, config.max_rows)]
+    prior = config.prior(state)
+    chosen = {name: values[rows] for name, values in columns.items()}
+    known = compile_expression(prior.known_term(), tuple(chosen))(*chosen.values())
+    used = {name: chosen[name] for name in (chosen if prior.columns is None else prior.columns)}
+    noise = float(np.sqrt(np.mean(error[rows] ** 2)))
+    return RegressionProblem(
+        columns=used,
+        target=target[rows] - known,
+        weights=_weights(error[rows]),
+        noise=noise or None,
+        operators=config.operators,
+        max_complexity=config.max_complexity,
+        budget=Budget(config.evaluations, config.seconds_per_state),
+        seed=seed,
+    )
+
+
+def is_noise_free(problem: RegressionProblem) -> bool:
+    """Return whether the target's error is a matter of resolution, not of measurement."""
+    return problem.noise is None or problem.noise / problem.scale <= NOISE_FREE
+
+
+def telling_rows(times: list[Array], columns: Mapping[str, Array], rows: Rows, most: int) -> Rows:
+    """Return positions in `rows` of at most so many samples, spread over time and over the path.
+
+    Half of the measure is time, half is the length of the path in state space, so that a short fast phase is
+    represented beside a long rest.
+    """
+    if len(rows) <= most:
+        return np.arange(len(rows))
+    table = np.vstack([values[rows] / (np.std(values[rows]) or 1.0) for values in columns.values()])
+    ends = np.cumsum([len(t) for t in times])
+    experiment = np.searchsorted(ends, rows, side="right")
+    length = np.sqrt(np.sum(np.diff(table, axis=1) ** 2, axis=0))
+    # From one experiment to the next there is no path.
+    length[np.diff(experiment) != 0] = 0.0
+    path = np.concatenate([[0.0], np.cumsum(length)])
+    share = 0.5 * np.arange(len(rows)) / (len(rows) - 1) + 0.5 * path / (path[-1] or 1.0)
+    return np.unique(np.searchsorted(share, np.linspace(0.0, share[-1], most)))
+
+
+def _weights(error: Array) -> Array | None:
+    """Weights from standard errors; very small ones are not believed to be that much better."""
+    typical = float(np.median(error))
+    if typical == 0.0:
+        return None
+    weights = 1.0 / np.maximum(error, typical / 3) ** 2
+    return np.asarray(weights / np.mean(weights))

@@ -1,0 +1,61 @@
+"""Discovery: what was found, how sure it is, and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+
+from fepysr_dyn.expressions import to_text
+from fepysr_dyn.refinement import FittedConstant
+from fepysr_dyn.search.front import Candidate, ParetoFront
+from fepysr_dyn.system import OdeSystem
+from fepysr_dyn.validation import Validation
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """A system of equations found from trajectories.
+
+    Parameters
+    ----------
+    system : OdeSystem
+        The chosen equations, constants refitted on the trajectories.
+    fronts : mapping of str to ParetoFront
+        All that was found, per state.
+    alternatives : mapping of str to tuple of Candidate
+        Right-hand sides that the data cannot tell from the chosen one, per state.
+    confidence : mapping of str to float
+        How often the chosen structure is chosen again under resampling, per state.
+    constants : tuple of FittedConstant
+        With standard errors.
+    validation : Validation
+        Re-integration of the training experiments.
+    warnings : tuple of str
+        What the data cannot decide, each with the experiment that would help.
+    provenance : mapping
+        Versions, seed, configuration, hash of the data.
+    complete : bool
+        False if a time limit or the user cut the search short.
+    """
+
+    system: OdeSystem
+    fronts: Mapping[str, ParetoFront]
+    alternatives: Mapping[str, tuple[Candidate, ...]]
+    confidence: Mapping[str, float]
+    constants: tuple[FittedConstant, ...]
+    validation: Validation
+    features: Mapping[str, tuple[sympy.Expr, ...]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    complete: bool = True
+
+    def equations(self) -> dict[str, str]:
+        """Return the right-hand sides as text."""
+        return {state: to_text(rate) for state, rate in self.system.rates.items()}
+
+    def __str__(self) -> str:
+        return "\n".join(f"d{state}/dt = {rate}" for state, rate in self.equations().items())
