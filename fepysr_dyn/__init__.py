@@ -24,6 +24,7 @@ _HOME = {
     "DiscoveryConfig": "discovery",
     "EquationPrior": "discovery",
     "discover": "discovery",
+    "load_result": "discovery",
     "Validation": "validation",
     "validate": "validation",
 }

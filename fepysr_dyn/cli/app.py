@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fepysr_dyn import __version__
-from fepysr_dyn.cli import derive, models, simulate
+from fepysr_dyn.cli import derive, discover, models, simulate
 from fepysr_dyn.cli.output import complain
 from fepysr_dyn.errors import FepysrDynError
 
@@ -37,6 +37,7 @@ def _add(name: str, function: Callable[..., int | None], examples: Sequence[str]
 _add("models", models.models, models.EXAMPLES)
 _add("simulate", simulate.simulate, simulate.EXAMPLES)
 _add("derive", derive.derive, derive.EXAMPLES)
+_add("discover", discover.discover, discover.EXAMPLES)
 
 
 def _show_version(asked: bool) -> None:

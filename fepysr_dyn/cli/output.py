@@ -15,6 +15,8 @@ from fepysr_dyn.errors import DataWarning
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from fepysr_dyn.search.problem import Progress, ProgressCallback
+
 #: Tables that go into a file or a pipe are not cut to the width of a terminal.
 WIDE = 10_000
 
@@ -85,6 +87,28 @@ def working(what: str) -> Iterator[None]:
             yield
     else:
         yield
+
+
+@contextmanager
+def searching() -> Iterator[ProgressCallback | None]:
+    """Show a progress bar on a terminal; yield what a search reports to."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+
+        def report(progress: Progress) -> None:
+            loss = f", loss {progress.best_loss:.2g}" if math.isfinite(progress.best_loss) else ""
+            bar.update(
+                task, completed=progress.fraction, description=f"{progress.engine}: {progress.message}{loss}"
+            )
+
+        yield report
 
 
 def number(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import sympy
@@ -56,6 +57,12 @@ class Discovery:
     def equations(self) -> dict[str, str]:
         """Return the right-hand sides as text."""
         return {state: to_text(rate) for state, rate in self.system.rates.items()}
+
+    def save(self, folder: str | Path) -> None:
+        """Write the discovery into a folder; `fepysr_dyn.load_result` reads it back."""
+        from fepysr_dyn.discovery.files import save_result
+
+        save_result(self, folder)
 
     def __str__(self) -> str:
         return "\n".join(f"d{state}/dt = {rate}" for state, rate in self.equations().items())

@@ -57,7 +57,7 @@ def search_state(
 
 
 def _features(problem: RegressionProblem) -> tuple[sympy.Expr, ...]:
-    from fepysr_dyn.features import extract_features
+    from fepysr_dyn.features.extract import extract_features
 
     library = extract_features(
         np.ascontiguousarray(problem.matrix.T), problem.target, names=problem.names, seed=problem.seed

@@ -1,0 +1,171 @@
+"""A discovery as a folder: JSON, TOML, CSV and NetCDF; nothing is pickled and nothing is evaluated."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from fepysr_dyn.discovery.result import Discovery
+from fepysr_dyn.errors import DataError
+from fepysr_dyn.expressions import parse, to_text
+from fepysr_dyn.integration import Outcome
+from fepysr_dyn.model_files import read_system, write_system
+from fepysr_dyn.refinement import FittedConstant
+from fepysr_dyn.search.front import Candidate, ParetoFront
+from fepysr_dyn.trajectories import Trajectories, read_trajectories
+from fepysr_dyn.validation import RunScore, StructureScore, Validation
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SCHEMA_VERSION = 1
+_RESULT, _SYSTEM, _SIMULATED = "result.json", "system.toml", "simulated.nc"
+
+
+def to_document(found: Discovery) -> dict[str, Any]:
+    """Return the JSON document of a discovery."""
+    states = {
+        state: {
+            "expression": text,
+            "complexity": _complexity(found, state),
+            "confidence": found.confidence[state],
+            "front": [_candidate_document(candidate) for candidate in found.fronts[state]],
+            "alternatives": [_candidate_document(candidate) for candidate in found.alternatives[state]],
+            "features": [to_text(feature) for feature in found.features.get(state, ())],
+        }
+        for state, text in found.equations().items()
+    }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "states": states,
+        "constants": [vars(constant) for constant in found.constants],
+        "validation": found.validation.to_dict(),
+        "warnings": list(found.warnings),
+        "seconds": found.seconds,
+        "complete": found.complete,
+        "provenance": dict(found.provenance),
+    }
+
+
+def save_result(found: Discovery, folder: str | Path) -> None:
+    """Write a discovery into a folder, which is made if it does not exist."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
+    text = json.dumps(_finite(to_document(found)), indent=2, allow_nan=False)
+    (folder / _RESULT).write_text(text + "\n", encoding="utf-8")
+    write_system(found.system, folder / _SYSTEM)
+    for state, front in found.fronts.items():
+        front.to_pandas().to_csv(folder / f"front_{state}.csv", index=False)
+    Trajectories(tuple(run.simulated for run in found.validation.runs)).to_netcdf(folder / _SIMULATED)
+
+
+def load_result(folder: str | Path) -> Discovery:
+    """Read a discovery that was saved."""
+    folder = Path(folder)
+    path = folder / _RESULT
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        version = document["schema_version"]
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise DataError(f"{path}: expected the JSON document of a discovery") from None
+    if version != SCHEMA_VERSION:
+        raise DataError(f"{path}: expected schema version {SCHEMA_VERSION}, found {version!r}")
+    system = read_system(folder / _SYSTEM)
+    simulated = read_trajectories(folder / _SIMULATED)
+    try:
+        return _from_document(document, system_of=system, simulated=simulated)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{path}: a field is missing or has another form: {error}") from None
+
+
+def _from_document(document: dict[str, Any], *, system_of: Any, simulated: Trajectories) -> Discovery:
+    states = document["states"]
+    symbols = (*system_of.states, *system_of.inputs)
+    validation = document["validation"]
+    runs = tuple(_run_score(entry, run) for entry, run in zip(validation["runs"], simulated, strict=True))
+    return Discovery(
+        system=system_of,
+        fronts={s: ParetoFront(_candidates(t["front"], symbols)) for s, t in states.items()},
+        alternatives={s: _candidates(t["alternatives"], symbols) for s, t in states.items()},
+        confidence={s: float(t["confidence"]) for s, t in states.items()},
+        constants=tuple(
+            FittedConstant(str(c["state"]), float(c["value"]), _number(c["standard_error"]))
+            for c in document["constants"]
+        ),
+        validation=Validation(
+            runs,
+            {s: StructureScore(**scores) for s, scores in validation["structure"].items()},
+            tuple(validation["notes"]),
+        ),
+        features={s: tuple(parse(text, symbols) for text in t["features"]) for s, t in states.items()},
+        warnings=tuple(document["warnings"]),
+        provenance=document["provenance"],
+        seconds=float(document["seconds"]),
+        complete=bool(document["complete"]),
+    )
+
+
+def _run_score(entry: dict[str, Any], simulated: xr.Dataset) -> RunScore:
+    # JSON has no infinities: null stands for the score of a run that ended early.
+    return RunScore(
+        experiment=str(entry["experiment"]),
+        outcome=Outcome(entry["outcome"]),
+        message=str(entry["message"]),
+        r2={state: _number(value, -math.inf) for state, value in entry["r2"].items()},
+        nrmse={state: _number(value, math.inf) for state, value in entry["nrmse"].items()},
+        diverged_at=entry["diverged_at"],
+        horizon=entry["horizon"],
+        simulated=simulated,
+    )
+
+
+def _candidates(entries: list[dict[str, Any]], symbols: tuple[str, ...]) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(
+            parse(entry["expression"], symbols),
+            int(entry["complexity"]),
+            float(entry["loss"]),
+            str(entry["engine"]),
+        )
+        for entry in entries
+    )
+
+
+def _candidate_document(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "expression": to_text(candidate.expression),
+        "complexity": candidate.complexity,
+        "loss": candidate.loss,
+        "engine": candidate.engine,
+    }
+
+
+def _complexity(found: Discovery, state: str) -> int:
+    from fepysr_dyn.expressions import complexity
+
+    rate: sympy.Expr = found.system.rates[state]
+    return complexity(rate)
+
+
+def _number(value: float | None, missing: float = math.nan) -> float:
+    return missing if value is None else float(value)
+
+
+def _finite(value: Any) -> Any:
+    """Replace numbers that JSON does not have by null."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
