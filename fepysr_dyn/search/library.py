@@ -299,7 +299,8 @@ def _second_level(atoms: Sequence[Atom]) -> list[Atom]:
         result += [a.scaled(m) + b.scaled(n) for m, n in _MULTIPLES]
         result += [a * b - a - b, a * b + a + b, a * b + a - b, a * b - a + b]
         result += [a * b + a, a * b - a, a * b + b, a * b - b]
-    result += [(atom).shifted(1) for atom in (*atoms, *squares)]
+    result += [atom.shifted(1) for atom in (*atoms, *squares)]
+    result += [(square**2).shifted(1) for square in squares]
     result += [(a + b).shifted(1) for a, b in combinations(squares, 2)]
     return result
 

@@ -46,7 +46,9 @@ class SparseConfig:
     max_columns : int
         Largest library whose columns are formed.
     max_products : int
-        Largest number of products that are scored without forming them.
+        Largest number of products that are scored at once without forming them.
+    max_chunks : int
+        How many such sets of products are gone through.
     rows : int
         Rows used to find subsets; the constants are always fitted on all rows.
     """
@@ -54,7 +56,8 @@ class SparseConfig:
     max_terms: int = 10
     max_degree: int = 9
     max_columns: int = 360
-    max_products: int = 160_000
+    max_products: int = 200_000
+    max_chunks: int = 3
     rows: int = 1_500
     subsets: SubsetConfig = field(default_factory=SubsetConfig)
     wide: WideConfig = field(default_factory=WideConfig)
@@ -139,19 +142,26 @@ def _libraries(
     if features:
         mixed = distinct([*variables, *features])
         yield "products of features", products(mixed, 3, max(room, 2 * len(mixed)))
+    monomials = _monomials(variables)
     simple = apply([n for n in names if n != "abs"], variables)
     mixed = distinct([*variables, *simple])
-    yield "products with functions of variables", products(mixed, 4, max(room, 2 * len(mixed)))
+    yield (
+        "products with functions of variables",
+        [*monomials, *products(mixed, 4, max(room - len(monomials), 2 * len(mixed)))],
+    )
     functions = distinct([*features, *apply(names, inner_arguments(variables, 1))])
     yield "functions of products and sums", _with_monomials(variables, functions, config.max_columns)
+
+
+def _monomials(variables: Sequence[Atom]) -> list[tuple[Atom, ...]]:
+    return products(variables, largest_degree(len(variables), 90, 6), 90)
 
 
 def _with_monomials(
     variables: Sequence[Atom], functions: Sequence[Atom], max_columns: int
 ) -> list[tuple[Atom, ...]]:
     """Return monomials, and each function times low monomials while there is room."""
-    degree = largest_degree(len(variables), max_columns // 6, 4)
-    result = products(variables, degree, max_columns)
+    result = _monomials(variables)
     for factors in products(variables, 2, max_columns):
         more = [(*factors, function) for function in functions]
         if len(result) + len(more) > 2 * max_columns:
@@ -217,52 +227,87 @@ def evaluated(problem: RegressionProblem, terms: Sequence[sympy.Expr]) -> Array:
 
 def shortest(expression: sympy.Expr) -> sympy.Expr:
     """Return the expression, or its form with common factors taken out if that is smaller."""
+    expression = expression.replace(_has_exponentials, _one_exponential)
     if not expression.is_Add:
         return expression
     gathered = sympy.factor_terms(expression)
     return gathered if complexity(gathered) < complexity(expression) else expression
 
 
+def _has_exponentials(node: sympy.Basic) -> bool:
+    return bool(node.is_Mul and sum(isinstance(factor, sympy.exp) for factor in node.args) > 1)
+
+
+def _one_exponential(node: sympy.Mul) -> sympy.Expr:
+    """Return a product with its exponentials put together."""
+    powers = [factor.args[0] for factor in node.args if isinstance(factor, sympy.exp)]
+    rest = [factor for factor in node.args if not isinstance(factor, sympy.exp)]
+    return sympy.Mul(*rest, sympy.exp(sympy.Add(*powers)))
+
+
 def _search_products(session: Session, config: SparseConfig) -> None:
-    """Pursue products of two or three factors over a very wide library."""
+    """Pursue products of two or three factors over very wide libraries."""
     few = thinned(session.problem, 500)
-    left, right = wide_factors(few, config)
+    left, right = wide_factors(few)
     if session.problem.measurement is not None:
         # A measured product is no product of measured factors: form the simplest ones.
         columns = [(a, b) for b in right for a in left][: 4 * config.max_columns]
         search_library(session, few, Library.of(columns, _rows(few)), config)
         return
+    room = max(60, config.max_products // len(left))
+    common = right[: room // 4]
+    rest = right[room // 4 :]
+    step = room - len(common)
+    chunks = [[*common, *rest[k : k + step]] for k in range(0, max(1, len(rest)), step)]
+    pairs = [(left, chunk, config.wide) for chunk in chunks[: config.max_chunks]]
+    several = right[: int(np.sqrt(10 * config.max_products))]
+    pairs.append((several, several, replace(config.wide, beam=3, depth=2)))
     for balanced in (False, True) if session.heavy_tailed else (False,):
         weights = row_factors(few, balanced=balanced)
-        found = promising_products(left, right, few.target, weights, config.wide, session.must_stop)
-        session.spend(len(left) * len(right) // 100)
-        library = Library.of(found, _rows(few))
-        search_library(session, few, library, config)
-        if session.exact is not None or session.must_stop():
-            return
+        for first, second, wide in pairs:
+            if session.exact is not None or session.must_stop():
+                return
+            found, subsets = promising_products(first, second, few.target, weights, wide, session.must_stop)
+            session.spend(len(first) * len(second) // 100)
+            for subset in subsets:
+                offer_terms(session, [a.expression * b.expression for a, b in subset], balanced=balanced)
+            if session.exact is None:
+                search_library(session, few, Library.of([(), *found], _rows(few)), config)
 
 
-def wide_factors(problem: RegressionProblem, config: SparseConfig) -> tuple[list[Atom], list[Atom]]:
-    """Return the two sets of factors of the wide library, within its size."""
+def wide_factors(problem: RegressionProblem) -> tuple[list[Atom], list[Atom]]:
+    """Return the two sets of factors of the wide library, the simple ones first."""
     variables = variable_atoms(problem)
     features = feature_atoms(problem)
     names = allowed_functions(problem.operators)
     rows = _rows(problem)
     one = Atom(sympy.Integer(1), np.ones(rows))
-    monomials = _multiplied(products(variables, 4, 60), rows)
+    monomials = _multiplied(products(variables, largest_degree(len(variables), 60, 6), 60), rows)
     simple = apply(names, variables)
-    left = distinct([one, *monomials, *features])
-    low = [one, *_multiplied(products(variables, 2, 30), rows)]
-    left = distinct([*left, *(a * f for f in simple for a in low)])
-    left = [atom for atom in left if atom is one or atom.usable][:260]
+    low = _multiplied(products(variables, 2, 30), rows)
+    powers = [atom**n for n in (3, 4) for atom in variables]
+    left = [*monomials, *features, *simple, *(a * f for f in simple for a in [*low, *powers])]
+    left = [one, *distinct([atom for atom in left if atom.usable])][:400]
+    functions = apply(names, inner_arguments(variables, 1))
     inner = [*simple, *apply(names, features)]
-    nested = apply([n for n in names if n != "inv"], inner)
-    shifted = [a + f for a in variables for f in inner] + [a - f for a in variables for f in inner]
-    right = distinct(
-        [one, *monomials[: len(variables)], *features, *apply(names, inner_arguments(variables, 2)), *nested]
-    )
-    right = distinct([*right, *apply(names, distinct([a for a in shifted if a.usable]))])
-    return left, right[: max(50, config.max_products // len(left))]
+    smooth = [name for name in names if name in ("sin", "cos", "exp", "tanh", "log")]
+    squares = apply(smooth, [atom**2 for atom in variables])
+    right = [
+        *_multiplied(products(variables, 3, 35), rows),
+        *features,
+        *functions,
+        *apply([n for n in names if n != "inv"], inner),
+        *apply(smooth, _shifted(variables, inner)),
+        *apply(names, inner_arguments(variables, 2)),
+        *apply(smooth, _shifted(variables, squares)),
+    ]
+    return left, [one, *distinct([atom for atom in right if atom.usable])]
+
+
+def _shifted(variables: Sequence[Atom], functions: Sequence[Atom]) -> list[Atom]:
+    """Return sums and differences of a variable and a function."""
+    result = [a + f for a in variables for f in functions] + [a - f for a in variables for f in functions]
+    return distinct([atom for atom in result if atom.usable], multiples=True)
 
 
 def _multiplied(factors: Iterable[tuple[Atom, ...]], rows: int) -> list[Atom]:

@@ -58,6 +58,8 @@ def best_subsets(
     y: Array,
     config: SubsetConfig | None = None,
     stop: Callable[[], bool] = lambda: False,
+    *,
+    seed: int | None = None,
 ) -> list[Subset]:
     """Return good subsets of every size, smallest first.
 
@@ -69,6 +71,8 @@ def best_subsets(
         Weighted target.
     stop : callable
         Asked between steps; when true the subsets so far are returned.
+    seed : int, optional
+        A column (the constant) that is always tried as the first one.
     """
     config = config or SubsetConfig()
     size = float(np.linalg.norm(y))
@@ -83,7 +87,8 @@ def best_subsets(
     if len(usable) <= rows - 2:
         found.add(_backward(matrix, target, limit))
     if not stop():
-        found.add(_forward(matrix, target, config, limit, stop))
+        first = None if seed is None or norms[seed] == 0 else int(np.searchsorted(usable, seed))
+        found.add(_forward(matrix, target, config, limit, stop, first))
     for subset in found.best_of_sizes():
         if stop() or subset.residual < ROUNDING:
             break
@@ -194,7 +199,12 @@ class _State:
 
 
 def _forward(
-    A: Array, y: Array, config: SubsetConfig, max_terms: int, stop: Callable[[], bool]
+    A: Array,
+    y: Array,
+    config: SubsetConfig,
+    max_terms: int,
+    stop: Callable[[], bool],
+    seed: int | None = None,
 ) -> list[Subset]:
     """Extend the best few subsets by one column, or by the best pairs, until the largest size."""
     levels: dict[int, dict[Columns, _State]] = {0: {(): _State((), A, y)}}
@@ -219,6 +229,15 @@ def _forward(
         following = levels.setdefault(size + 1, {})
         for key, (_, state, column) in chosen:
             following[key] = state.extended(column)
+        if size == 0 and seed is not None:
+            seeded = states[0].extended(seed)
+            following[(seed,)] = seeded
+            # Beside the constant the next column shows better, so its first step is taken at once.
+            gains = seeded.gains()
+            after = levels.setdefault(2, {})
+            for column in np.argsort(-gains, kind="stable")[: config.beam]:
+                if gains[column] > 0:
+                    after[tuple(sorted((seed, int(column))))] = seeded.extended(int(column))
         if size + 2 <= max_terms and A.shape[1] <= config.pairs:
             after = levels.setdefault(size + 2, {})
             for state in states[: 1 + (size == 0) + config.beam // 4]:

@@ -19,6 +19,9 @@ from fepysr_dyn.search.subsets import ROUNDING
 _LOST = 1e-7
 
 
+Product = tuple[Atom, Atom]
+
+
 @dataclass(frozen=True)
 class WideConfig:
     """How hard to look: subsets extended per size, the largest size, and columns kept from each."""
@@ -47,13 +50,13 @@ def promising_products(
     weights: Array,
     config: WideConfig | None = None,
     stop: Callable[[], bool] = lambda: False,
-) -> list[tuple[Atom, Atom]]:
-    """Return the products that orthogonal pursuit with a beam meets on its way, best first.
+) -> tuple[list[Product], list[tuple[Product, ...]]]:
+    """Return the products that orthogonal pursuit with a beam meets on its way, and its best subsets.
 
     Parameters
     ----------
     left, right : sequences of Atom
-        Factors; put the constant 1 among them to have the other side alone.
+        Factors, the constant 1 first.
     target : array
         Values to explain, one per row.
     weights : array
@@ -64,18 +67,21 @@ def promising_products(
     R = _unit(np.column_stack([atom.values for atom in right]))
     size = float(np.linalg.norm(weights * target))
     if size == 0:
-        return []
+        return [], []
     W = weights**2
     lengths = (L**2 * W[:, None]).T @ R**2
     # Tiny lengths are products without overlap; they would only amplify rounding.
     floor = 1e-12 * float(np.max(lengths))
-    states = [_State((), [], weights * target / size, np.where(lengths > floor, lengths, np.inf))]
+    start = _State((), [], weights * target / size, np.where(lengths > floor, lengths, np.inf))
+    # The first product is the constant: most targets have one, and beside it the rest shows better.
+    states = [start, _extended(start, (0, 0), L, R, weights)]
     kept: dict[tuple[int, int], None] = {}
+    best_of_sizes: list[tuple[tuple[int, int], ...]] = []
     for _ in range(config.depth):
         proposals: dict[frozenset[tuple[int, int]], tuple[float, _State, tuple[int, int]]] = {}
         for state in states:
             if stop():
-                return [(left[i], right[j]) for i, j in kept]
+                break
             gains = _gains(state, L, R, weights, lengths)
             for i, j in _largest(gains, config.keep):
                 kept.setdefault((i, j))
@@ -86,9 +92,14 @@ def promising_products(
                     proposals[key] = (left_over, state, (i, j))
         best = _different(sorted(proposals.values(), key=lambda item: item[0]), 3 * config.beam)
         states = [_extended(state, pair, L, R, weights) for _, state, pair in best[: config.beam]]
-        if not states or min(state.residual for state in states) < ROUNDING:
+        if not states:
             break
-    return [(left[i], right[j]) for i, j in kept]
+        first = min(states, key=lambda state: state.residual)
+        best_of_sizes.append(first.chosen)
+        if first.residual < ROUNDING:
+            break
+    subsets = [tuple((left[i], right[j]) for i, j in chosen) for chosen in best_of_sizes]
+    return [(left[i], right[j]) for i, j in kept], subsets
 
 
 def _unit(columns: Array) -> Array:
