@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from fepysr_dyn.errors import InputError, OptionError
 from fepysr_dyn.expressions import compile_expression, parse
 from fepysr_dyn.interruption import interruptible
+from fepysr_dyn.search.baseline import baseline
 from fepysr_dyn.search.front import ParetoFront
 from fepysr_dyn.search.problem import (
     DEFAULT_OPERATORS,
@@ -153,6 +154,9 @@ class FePySR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 seed=int(self.seed),
             )
             self.front_: ParetoFront = engine.search(problem, runtime)
+            if not len(self.front_):
+                # Cut short before the engine had anything: a straight line is better than nothing.
+                self.front_ = baseline(problem).merge(self.front_)
             self.interrupted_: bool = not self.front_.complete or cancelled.is_set()
         self.choice_: Choice = choose(self.front_, problem)
         self.expression_: sympy.Expr = self.choice_.candidate.expression

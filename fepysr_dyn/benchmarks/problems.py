@@ -23,7 +23,7 @@ from fepysr_dyn.expressions import compile_expression, parse
 
 Array = NDArray[np.float64]
 
-SUITES = ("standard", "recover", "unrecover", "sensitivity", "all")
+SUITES = ("standard", "recover", "unrecover", "sensitivity", "all", "tyson")
 #: A box reaches this much beyond the data: a share of the range, or standard deviations of a normal.
 _WIDER = 0.25
 _DEVIATIONS = 4.0
@@ -141,19 +141,22 @@ def load_problems(suite: str = "all") -> list[BenchmarkProblem]:
 
     Parameters
     ----------
-    suite : {"standard", "recover", "unrecover", "sensitivity", "all"} or a problem's id
-        ``sensitivity`` are the paper's 12 equations for sensitivity and noise.
+    suite : {"standard", "recover", "unrecover", "sensitivity", "all", "tyson"} or a problem's id
+        ``sensitivity`` are the paper's 12 equations for sensitivity and noise; ``tyson`` the two rates of
+        the two-protein model on its own trajectory, with exact derivatives.
 
     Examples
     --------
     >>> [len(load_problems(suite)) for suite in SUITES]
-    [57, 36, 39, 12, 132]
+    [57, 36, 39, 12, 132, 2]
     >>> load_problems("Nguyen-8")[0].expression
     sqrt(x)
     """
     problems, sensitivity = _read()
     if suite == "all":
         return list(problems)
+    if suite.startswith("tyson"):
+        return [rate for rate in _rates("tyson_two_protein") if suite in ("tyson", rate.id)]
     if suite == "sensitivity":
         return [problem for problem in problems if problem.id in sensitivity]
     chosen = [problem for problem in problems if suite in (problem.suite, problem.id)]
@@ -161,6 +164,49 @@ def load_problems(suite: str = "all") -> list[BenchmarkProblem]:
         known = (*SUITES, *(problem.id for problem in problems))
         raise OptionError(f"unknown suite or problem '{suite}'{did_you_mean(suite, known)}")
     return chosen
+
+
+@dataclass(frozen=True)
+class RateProblem(BenchmarkProblem):
+    """The rate of one state of a model, sampled along a simulated trajectory."""
+
+    columns: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def box(self) -> dict[str, tuple[float, float]]:
+        """Ranges wider than the trajectory."""
+        ranges = {}
+        for name, values in self.columns.items():
+            low, high = float(np.min(values)), float(np.max(values))
+            ranges[name] = (low - _WIDER * (high - low), high + _WIDER * (high - low))
+        return ranges
+
+    def sample(self, seed: int) -> tuple[dict[str, Array], Array]:
+        """Return the trajectory and the exact rate on it; the same for every seed."""
+        return dict(self.columns), self.evaluate(self.columns)
+
+
+def _rates(model: str) -> list[BenchmarkProblem]:
+    from fepysr_dyn.model_files import load_model
+    from fepysr_dyn.simulation import simulate
+
+    system = load_model(model)
+    (run,) = simulate(system)
+    variables = (*system.inputs, *system.states)
+    columns = {name: np.asarray(run[name].to_numpy(), dtype=np.float64) for name in variables}
+    return [
+        RateProblem(
+            id=f"tyson-{state}",
+            suite="tyson",
+            family="tyson",
+            expression=rate,
+            variables=variables,
+            sampling={"kind": "trajectory", "n": run.sizes["time"]},
+            paper={"recovery": {"fepysr": 0.24, "pysr": 0.0}} if state == "X1" else {},
+            columns=columns,
+        )
+        for state, rate in system.explicit_rates().items()
+    ]
 
 
 @lru_cache(maxsize=1)

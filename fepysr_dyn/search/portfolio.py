@@ -16,6 +16,7 @@ import sympy
 
 from fepysr_dyn.errors import OptionError
 from fepysr_dyn.expressions import complexity
+from fepysr_dyn.search.baseline import baseline
 from fepysr_dyn.search.front import Candidate, ParetoFront
 from fepysr_dyn.search.problem import Budget, Progress, RegressionProblem, Runtime, SearchEngine
 from fepysr_dyn.search.registry import make_engine
@@ -100,7 +101,7 @@ class _Run:
         self.runtime = replace(runtime, deadline=deadline)
         self.quick = [engine for engine in members if engine.name in QUICK]
         self.deep = [engine for engine in members if engine.name not in QUICK]
-        self.front = ParetoFront(())
+        self.front = baseline(problem)
         self.exact: Candidate | None = None
         self.notes: list[str] = []
         self._tried: set[sympy.Expr] = set(problem.features)
@@ -108,7 +109,7 @@ class _Run:
 
     def search(self) -> ParetoFront:
         """Run the engines one after the other until one is exact or the budget is used."""
-        self._quick_pass(self.problem, self.config.quick_share, until=0.3 if self.deep else 1.0)
+        self._quick_pass(self.problem, self.config.quick_share, until=0.45 if self.deep else 1.0)
         if not self._done():
             self._deep_rounds()
         if self.exact is not None:

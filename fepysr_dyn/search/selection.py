@@ -108,9 +108,23 @@ def is_exact(candidate: Candidate, problem: RegressionProblem) -> bool:
         return False
     difference = np.abs(_residual(candidate, problem))
     size = np.abs(problem.target)
-    typical = float(np.median(size)) or problem.scale
-    # Rounding inside a sum is relative to its largest term, not to the row: a few rows may cancel.
-    return bool(np.quantile(difference / (size + typical), 0.9) <= RESOLUTION)
+    typical = float(np.median(size))
+    allowed = RESOLUTION * (size + typical) + _rounding(candidate, problem)
+    # A few rows may lie at a pole, where nothing is exact.
+    return bool(np.mean(difference <= allowed) >= 0.95)
+
+
+def _rounding(candidate: Candidate, problem: RegressionProblem) -> Array:
+    """Return how much each row moves when the columns move by the resolution: terms may cancel."""
+    function = compile_expression(candidate.expression, problem.names)
+    columns = [np.asarray(column, dtype=np.float64) for column in problem.columns.values()]
+    moved: Array = np.zeros(len(problem.target))
+    with np.errstate(all="ignore"):
+        here = problem.measure(function(*columns))
+        for index in range(len(columns)):
+            shifted = [c * (1 + RESOLUTION / 10) if i == index else c for i, c in enumerate(columns)]
+            moved = np.maximum(moved, np.abs(problem.measure(function(*shifted)) - here))
+    return np.where(np.isfinite(moved), moved, 0.0)
 
 
 def surely_exact(candidate: Candidate, problem: RegressionProblem) -> bool:
