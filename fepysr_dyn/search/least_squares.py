@@ -139,6 +139,15 @@ def levenberg_marquardt(
     return theta, cost
 
 
+def refit_expression(
+    expression: sympy.Expr, problem: RegressionProblem, *, max_steps: int = 60
+) -> tuple[sympy.Expr, float]:
+    """Return the expression with all its constants refitted, and its loss."""
+    template = tied_constants(expression)
+    values, loss = refit(template, problem, max_steps=max_steps)
+    return template.with_values(values.tolist()), loss
+
+
 def offer_refitted(session: Session, expression: sympy.Expr, *, max_steps: int = 60) -> float:
     """Refit all constants of an expression, clean them, offer the results; return the best loss."""
     template = tied_constants(expression)

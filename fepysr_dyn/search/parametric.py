@@ -8,6 +8,7 @@ from functools import partial
 
 from fepysr_dyn.search.front import ParetoFront
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
+from fepysr_dyn.search.pursuit import PursuitConfig, pursue_products
 from fepysr_dyn.search.scan import ScanConfig, scan_constants
 from fepysr_dyn.search.session import Session
 from fepysr_dyn.search.sparse import offer_constant
@@ -19,6 +20,7 @@ class ParametricConfig:
     """Options of the parametric engine, by part."""
 
     scan: ScanConfig = field(default_factory=ScanConfig)
+    pursuit: PursuitConfig = field(default_factory=PursuitConfig)
     transforms: TransformConfig = field(default_factory=TransformConfig)
 
 
@@ -46,3 +48,4 @@ class ParametricEngine:
     def _parts(self) -> Iterator[Callable[[Session], None]]:
         yield partial(search_transformed, config=self.config.transforms)
         yield partial(scan_constants, config=self.config.scan)
+        yield partial(pursue_products, config=self.config.pursuit)

@@ -146,6 +146,13 @@ class Session:
                 self._front.append((candidate.complexity, candidate.loss))
             self._check_exact(candidate)
 
+    def offer_if_promising(self, expression: sympy.Expr, loss: float) -> None:
+        """Refit and offer an expression whose loss on some rows would bring it onto the front."""
+        from fepysr_dyn.search.least_squares import offer_refitted
+
+        if self.would_help(complexity(expression), 0.5 * loss):
+            offer_refitted(self, expression, max_steps=30)
+
     def refine_front(self, max_steps: int = 40) -> None:
         """Refit all constants, inner ones included, of what is on the front and was not refitted before."""
         from fepysr_dyn.search.least_squares import offer_refitted
