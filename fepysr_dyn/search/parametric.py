@@ -9,6 +9,7 @@ from functools import partial
 from fepysr_dyn.search.front import ParetoFront
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
 from fepysr_dyn.search.pursuit import PursuitConfig, pursue_products
+from fepysr_dyn.search.ridge import RidgeConfig, search_ridges
 from fepysr_dyn.search.scan import ScanConfig, scan_constants
 from fepysr_dyn.search.session import Session
 from fepysr_dyn.search.sparse import offer_constant
@@ -21,6 +22,7 @@ class ParametricConfig:
 
     scan: ScanConfig = field(default_factory=ScanConfig)
     pursuit: PursuitConfig = field(default_factory=PursuitConfig)
+    ridge: RidgeConfig = field(default_factory=RidgeConfig)
     transforms: TransformConfig = field(default_factory=TransformConfig)
 
 
@@ -46,6 +48,7 @@ class ParametricEngine:
         return session.front()
 
     def _parts(self) -> Iterator[Callable[[Session], None]]:
+        yield partial(search_ridges, config=self.config.ridge)
         yield partial(search_transformed, config=self.config.transforms)
         yield partial(scan_constants, config=self.config.scan)
         yield partial(pursue_products, config=self.config.pursuit)
