@@ -10,6 +10,8 @@ The rules, in this order, on the samples that are there:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,14 +26,20 @@ Array = NDArray[np.float64]
 
 #: Differences below this share of the range are rounding.
 ROUNDING = 1e-9
+#: A series with this share of level differences has levels: smooth and noisy ones hardly ever stay in place.
+LEVELS = 0.3
 #: More changes than one in so many samples make a series of steps too fine to be cut into segments.
 SAMPLES_PER_PIECE = 8
 #: Steps of one size between this many levels or more are the digits of a smooth series.
-DIGITS = 20
+DIGITS = 30
+#: Jumps below this share of the range, and bends below this share of the steepest slope, are no changes.
+SMALL_JUMP, SMALL_BEND = 1e-6, 1e-4
 #: Neighbouring irregular differences up to this number are steps of one sample each, more are a curve.
 SHORT_STRETCH = 3
 #: A jump of a smooth or noisy series exceeds the median of the differences around it by this factor, ...
 OUTSTANDING = 20.0
+#: ... and its two neighbours by this one, ...
+STEEPER = 4.0
 #: ... is at least this share of the range, ...
 LARGE = 0.05
 #: ... and is compared with so many differences on either side.
@@ -78,38 +86,85 @@ def find_changes(times: Array, values: Array) -> list[float] | None:
     t, u = times[present], values[present]
     if len(u) < 2 or np.ptp(u) == 0:
         return []
-    regular, bends = _pieces(t, u)
-    if np.mean(regular) < 0.5:
-        return [float(time) for time in t[1:][_outstanding(np.diff(t), np.diff(u), float(np.ptp(u)))]]
-    stretches = _stretches(~regular)
-    count = len(stretches) + int(bends.sum())
-    if (count > 3 and count * SAMPLES_PER_PIECE > len(u)) or _has_digits(u):
+    pieces = _Pieces.of(t, u)
+    if np.mean(pieces.regular) < 0.5 and np.mean(pieces.level) < LEVELS:
+        marked = _outstanding(np.diff(t), np.diff(u), float(np.ptp(u)))
+        return None if _is_too_fine(int(marked.sum()), len(u)) else [float(time) for time in t[1:][marked]]
+    stretches = _stretches(~pieces.regular)
+    bends = np.flatnonzero(pieces.regular[1:] & pieces.regular[:-1] & ~pieces.follows)
+    if _is_too_fine(len(stretches) + len(bends), len(u)) or _has_digits(u, pieces.level):
         return None
-    points = [float(time) for time in t[1:-1][bends]]
+    least = SMALL_BEND * float(np.abs(pieces.slopes[pieces.regular]).max())
+    points = [float(t[i + 1]) for i in bends if pieces.are_broken(int(i), int(i) + 1, least)]
     for start, stop in stretches:
-        points += _irregular(t, u, start, stop)
-    return sorted(points)
+        points += _irregular(t, u, pieces, start, stop)
+    return None if _is_too_fine(len(points), len(u)) else sorted(points)
 
 
-def _pieces(t: Array, u: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Mark the differences that are level or continue a neighbour's slope, and the samples between two such.
+def _is_too_fine(changes: int, samples: int) -> bool:
+    return changes > 3 and changes * SAMPLES_PER_PIECE > samples
 
-    Returns
-    -------
-    regular : array of bool, one per difference
-    bends : array of bool, one per inner sample
-        Samples at which one straight piece ends and another begins.
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Which differences of a series lie on straight lines.
+
+    Parameters
+    ----------
+    slopes : array, one per difference
+    level : array of bool, one per difference
+        Whether the series stays where it is.
+    follows : array of bool, one per pair of neighbouring differences
+        Whether both lie on one line.
+    rounding : array, one per difference
+        How much of its slope may be rounding.
     """
-    steps, widths = np.diff(u), np.diff(t)
-    tolerance = ROUNDING * np.ptp(u) + 4 * np.spacing(np.abs(u).max())
-    level = np.abs(steps) <= tolerance
-    # Two differences lie on one line if the slope of one foretells the other.
-    room = np.minimum(widths[1:], widths[:-1])
-    follows = (np.abs(np.diff(steps / widths)) * room <= 4 * tolerance) | (level[1:] & level[:-1])
-    regular = level.copy()
-    regular[1:] |= follows
-    regular[:-1] |= follows
-    return regular, np.asarray(regular[1:] & regular[:-1] & ~follows)
+
+    slopes: Array
+    level: NDArray[np.bool_]
+    follows: NDArray[np.bool_]
+    rounding: Array
+
+    @classmethod
+    def of(cls, t: Array, u: Array) -> _Pieces:
+        steps, widths = np.diff(u), np.diff(t)
+        slopes = steps / widths
+        rounding = 8 * np.spacing(np.abs(u).max()) / widths
+        tolerance = ROUNDING * np.ptp(u)
+        # Slopes are compared over the wider of neighbouring intervals: two samples close together are
+        # always almost equal, which says nothing about a level.
+        wider = np.maximum(widths[1:], widths[:-1])
+        reach = widths.copy()
+        reach[1:] = np.maximum(reach[1:], wider)
+        reach[:-1] = np.maximum(reach[:-1], wider)
+        level = (np.abs(slopes) <= rounding) | (np.abs(slopes) * reach <= tolerance)
+        changes = np.abs(np.diff(slopes)) - rounding[1:] - rounding[:-1]
+        follows = (changes * wider <= tolerance) | (level[1:] & level[:-1])
+        return cls(slopes, level, follows, rounding)
+
+    @cached_property
+    def regular(self) -> NDArray[np.bool_]:
+        """Differences that are level or continue a neighbour's line."""
+        regular = self.level.copy()
+        regular[1:] |= self.follows
+        regular[:-1] |= self.follows
+        return regular
+
+    def are_broken(self, i: int, j: int, least: float) -> bool:
+        """Return whether neighbours `i` and `j` differ in slope far more than the lines beside them waver.
+
+        A smooth series that comes out of a level does not: there each difference differs from the next
+        about as much as that one does from its next.
+        """
+        gap = abs(self.slopes[i] - self.slopes[j])
+        return bool(gap > max(least, OUTSTANDING * max(self._waver(i, i - 1), self._waver(j, j + 1))))
+
+    def _waver(self, i: int, beside: int) -> float:
+        """Return how well the line through differences `i` and `beside` is known."""
+        low, high = min(i, beside), max(i, beside)
+        if low >= 0 and high < len(self.slopes) and self.follows[low]:
+            return float(max(abs(self.slopes[high] - self.slopes[low]), self.rounding[[low, high]].max()))
+        return float(max(abs(self.slopes[i]), self.rounding[i])) if self.level[i] else 0.0
 
 
 def _stretches(marks: NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -118,13 +173,18 @@ def _stretches(marks: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
-def _irregular(t: Array, u: Array, start: int, stop: int) -> list[float]:
+def _irregular(t: Array, u: Array, pieces: _Pieces, start: int, stop: int) -> list[float]:
     """Return the changes within neighbouring irregular differences ``start .. stop - 1``."""
     later = t[start + 1 : stop + 1]
     if stop - start > SHORT_STRETCH:
         part = slice(start, stop + 1)
         later = later[_outstanding(np.diff(t[part]), np.diff(u[part]), float(np.ptp(u)))]
-    elif stop - start == 1 and start > 0 and stop < len(t) - 1:
+        return [float(time) for time in later]
+    for i in [start - 1] * (start > 0) + [stop - 1] * (stop < len(t) - 1):
+        width = t[start + 1] - t[start] if i < start else t[stop] - t[stop - 1]
+        if not pieces.are_broken(i, i + 1, SMALL_JUMP * np.ptp(u) / width):
+            return []
+    if stop - start == 1 and start > 0 and stop < len(t) - 1:
         return [_meeting_point(t, u, start)]
     return [float(time) for time in later]
 
@@ -141,8 +201,10 @@ def _meeting_point(t: Array, u: Array, i: int) -> float:
     return float(t[i + 1])
 
 
-def _has_digits(u: Array) -> bool:
+def _has_digits(u: Array, level: NDArray[np.bool_]) -> bool:
     """Return whether a series moves in single steps of one size between many levels."""
+    if np.mean(level) < LEVELS:
+        return False
     sizes = np.abs(np.diff(u))
     sizes = sizes[sizes > ROUNDING * np.ptp(u)]
     return bool(np.ptp(sizes) <= 1e-6 * sizes[0]) and np.ptp(u) >= (DIGITS - 1.5) * sizes[0]
@@ -159,5 +221,6 @@ def _outstanding(widths: Array, steps: Array, spread: float) -> NDArray[np.bool_
         # In portions: the neighbours of a million differences at once would take much more than the data.
         for portion in np.array_split(np.flatnonzero(marked), 1 + int(marked.sum()) // 100_000):
             medians = np.median(padded[portion[:, None] + around], axis=1)
-            marked[portion] &= sizes[portion] > OUTSTANDING * medians
+            nearest = np.maximum(padded[portion + WINDOW - 1], padded[portion + WINDOW + 1])
+            marked[portion] &= sizes[portion] > np.maximum(OUTSTANDING * medians, STEEPER * nearest)
     return np.asarray(marked)

@@ -115,6 +115,7 @@ class CsvFile:
                     names=columns,
                     header=0,
                     index_col=False,
+                    skipinitialspace=True,
                     usecols=[*kinds],
                     dtype=kinds,
                     keep_default_na=False,
@@ -206,7 +207,7 @@ class CsvFile:
                         f"{self._field_hint(fields)}"
                     )
                 for index, name in wanted:
-                    cell = fields[index]
+                    cell = fields[index].lstrip(" ")
                     if cell not in MISSING and not self._is_cell(cell):
                         hint = "; say decimal=',' (--decimal)" if self._has_comma(cell) else ""
                         raise DataError(

@@ -108,6 +108,9 @@ def to_floats(values: Any, *, name: str, where: str) -> Array:
         values = np.ma.filled(values.astype(float), np.nan)
     try:
         array = np.asarray(values)
+        if array.dtype.kind in "US":
+            # numpy has turned numbers beside a word into words as well.
+            array = np.asarray(values, dtype=object)
     except (ValueError, TypeError) as error:
         raise DataError(
             f"{where}: column '{name}' is not a series of numbers: {shown(str(error), 100)}"
