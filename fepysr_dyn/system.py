@@ -10,6 +10,7 @@ import sympy
 
 from fepysr_dyn.errors import ModelError, did_you_mean
 from fepysr_dyn.expressions import is_name
+from fepysr_dyn.expressions.reals import substitute
 from fepysr_dyn.stimulus import Stimulus
 
 #: Names of the columns of a data file, which a state or an input cannot have.
@@ -133,12 +134,19 @@ class OdeSystem:
         numbers : bool
             Also put the parameters' values in; otherwise they stay symbols.
         """
-        known: dict[sympy.Symbol, sympy.Expr] = {}
+        known: dict[str, sympy.Expr] = {}
         if numbers:
-            known = {sympy.Symbol(name): _number(value) for name, value in self.parameters.items()}
+            known = {name: _number(value) for name, value in self.parameters.items()}
         for name, expression in self._ordered_assignments():
-            known[sympy.Symbol(name)] = expression.xreplace(known)
-        return {name: expression.xreplace(known) for name, expression in self.rates.items()}
+            known[name] = substitute(expression, known)
+        explicit = {name: substitute(expression, known) for name, expression in self.rates.items()}
+        for name, expression in explicit.items():
+            if expression.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I):
+                raise ModelError(
+                    f"the rate of '{name}' is not finite and real with these parameters: it divides by 0 or "
+                    "takes the logarithm or a root of a negative number"
+                )
+        return explicit
 
     def with_parameters(self, **values: float) -> OdeSystem:
         """Return the system with other values of some parameters."""

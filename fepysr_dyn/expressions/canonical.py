@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import comb
+from typing import Any
 
 import sympy
+
+from fepysr_dyn.expressions.reals import RealBuilder, real_symbol
 
 #: Products that would expand into more terms than this are left as they are.
 MAX_TERMS = 2_000
@@ -26,11 +29,44 @@ def canonical(expression: sympy.Expr) -> sympy.Expr:
     """
     if expanded_terms(expression) > MAX_TERMS:
         return expression
+    builder = RealBuilder()
     if expression.has(sympy.Piecewise, sympy.Min, sympy.Max):
-        return sympy.expand(expression, power_exp=False, power_base=False, log=False)
+        # symengine lacks these; with functions hidden, what is left for sympy is a rational expression.
+        return builder.finish(sympy.expand(builder.rebuild(expression), log=False))
     import symengine
 
-    return sympy.sympify(symengine.expand(symengine.sympify(expression)))
+    expanded = symengine.expand(symengine.sympify(expression))
+    try:
+        return builder.finish(_from_symengine(expanded, builder))
+    except KeyError:  # a function outside the grammar
+        return sympy.sympify(expanded)
+
+
+_FUNCTIONS = {
+    kind.__name__: kind
+    for kind in (
+        *(sympy.log, sympy.sin, sympy.cos, sympy.tan, sympy.tanh, sympy.sinh, sympy.cosh),
+        *(sympy.atan, sympy.Abs, sympy.sign),
+    )
+}
+
+
+def _from_symengine(node: Any, builder: RealBuilder) -> sympy.Expr:
+    """Convert without sympy's evaluation for complex symbols, which is slow."""
+    if node.is_Symbol:
+        return real_symbol(node.name)
+    if not node.args:
+        return sympy.sympify(node)
+    arguments = [_from_symengine(argument, builder) for argument in node.args]
+    if node.is_Add:
+        return builder.add(arguments)
+    if node.is_Mul:
+        return builder.multiply(arguments)
+    if node.is_Pow:
+        if arguments[0] is sympy.E:
+            return builder.function(sympy.exp, arguments[1:])
+        return builder.power(*arguments)
+    return builder.function(_FUNCTIONS[type(node).__name__], arguments)
 
 
 def expanded_terms(expression: sympy.Expr) -> int:
@@ -64,43 +100,46 @@ def complexity(expression: sympy.Expr) -> int:
     >>> complexity(x - y), complexity(x / y), complexity(2 * x**2), complexity(sympy.sqrt(x))
     (3, 3, 5, 2)
     """
-    if expression.is_Atom or expression.is_Rational:
+    if expression.is_Atom:
         return 1
     if expression.is_Add:
-        operands = sum(complexity(_without_sign(term)) for term in expression.args)
+        operands = sum(_unsigned(term) for term in expression.args)
         # A sum of negative terms only still needs one sign.
         sign = all(_is_negative(term) for term in expression.args)
         return operands + len(expression.args) - 1 + int(sign)
     if expression.is_Mul:
-        return _product_complexity(expression)
+        # -x*y is one sign before the product; -2*x*y only a negative number in it.
+        return _unsigned(expression) + int(expression.args[0] == -1)
     if expression.is_Pow:
-        base, exponent = expression.as_base_exp()
-        if exponent == sympy.Rational(1, 2):
-            return 1 + complexity(base)
-        if _is_negative(exponent):
-            return 2 + complexity(1 / expression)
-        return 1 + complexity(base) + complexity(exponent)
+        return _power_complexity(*expression.args)
     if isinstance(expression, sympy.Piecewise):
         return 1 + sum(complexity(value) + _condition_size(condition) for value, condition in expression.args)
     operands = sum(complexity(argument) for argument in expression.args)
     return operands + max(1, len(expression.args) - 1)
 
 
-def _product_complexity(expression: sympy.Mul) -> int:
-    if _is_negative(expression):
-        # -x*y is one sign before the product; -2*x*y only a negative number in it.
-        number = expression.as_coeff_Mul()[0]
-        if number == -1:
-            return 1 + complexity(-expression)
-        return complexity(-expression)
-    numerator, denominator = expression.as_numer_denom() if _has_division(expression) else (expression, None)
-    if denominator is not None and denominator != 1:
-        return 1 + complexity(numerator) + complexity(denominator)
-    return sum(complexity(factor) for factor in expression.args) + len(expression.args) - 1
+def _unsigned(term: sympy.Expr) -> int:
+    """Nodes of a term whose sign is part of the sum around it."""
+    if not term.is_Mul:
+        return complexity(term)
+    factors = term.args[1:] if term.args[0] == -1 else term.args
+    below = [factor for factor in factors if factor.is_Pow and _is_negative(factor.exp)]
+    above = [factor for factor in factors if factor not in below]
+    upper = sum(complexity(factor) for factor in above) + len(above) - 1 if above else 1
+    if not below:
+        return upper
+    lower = sum(_power_complexity(factor.base, factor.exp, inverted=True) for factor in below)
+    return upper + 1 + lower + len(below) - 1
 
 
-def _has_division(expression: sympy.Mul) -> bool:
-    return any(factor.is_Pow and _is_negative(factor.exp) for factor in expression.args)
+def _power_complexity(base: sympy.Expr, exponent: sympy.Expr, *, inverted: bool = False) -> int:
+    if _is_negative(exponent):
+        return _power_complexity(base, -exponent) + (0 if inverted else 2)
+    if exponent == 1:
+        return complexity(base)
+    if exponent == sympy.Rational(1, 2):
+        return 1 + complexity(base)
+    return 1 + complexity(base) + complexity(exponent)
 
 
 def _condition_size(condition: sympy.Basic) -> int:
@@ -113,7 +152,3 @@ def _condition_size(condition: sympy.Basic) -> int:
 
 def _is_negative(expression: sympy.Expr) -> bool:
     return bool(expression.as_coeff_Mul()[0].is_negative)
-
-
-def _without_sign(expression: sympy.Expr) -> sympy.Expr:
-    return -expression if _is_negative(expression) else expression

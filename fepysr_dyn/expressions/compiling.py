@@ -13,6 +13,9 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from fepysr_dyn.errors import ExpressionError
+from fepysr_dyn.expressions.reals import real_symbol, rebuilt, renamed, substitute
+
 Array = NDArray[np.float64]
 ArrayFunction = Callable[..., Array]
 
@@ -59,14 +62,20 @@ def _lambdified(
     expressions: tuple[sympy.Expr, ...], variables: tuple[str, ...], module: str
 ) -> Callable[..., Sequence[float]]:
     # Real dummies: derivatives and printing of abs and sign are then real as well.
-    renamed = {sympy.Symbol(name): sympy.Symbol(f"v{i}", real=True) for i, name in enumerate(variables)}
-    unknown = set().union(*(expression.free_symbols for expression in expressions)) - set(renamed)
+    twins = {sympy.Symbol(name): sympy.Symbol(f"v{i}", real=True) for i, name in enumerate(variables)}
+    unknown = set().union(*(expression.free_symbols for expression in expressions)) - set(twins)
     if unknown:
-        raise KeyError(f"expression uses {sorted(map(str, unknown))}, which are not among {list(variables)}")
-    bodies = [sympy.sympify(expression).xreplace(renamed) for expression in expressions]
+        raise ExpressionError(
+            f"the expression uses {sorted(map(str, unknown))}, expected only {list(variables)}"
+        )
+    bodies = [
+        # re and im come from sympy's own rewriting and vanish for real symbols.
+        expression.xreplace(twins) if expression.has(sympy.re, sympy.im) else renamed(expression, twins)
+        for expression in map(sympy.sympify, expressions)
+    ]
     extra = [{"sign": np.sign}] if module == "math" else []
     function: Callable[..., Sequence[float]] = sympy.lambdify(
-        list(renamed.values()), bodies, modules=[*extra, module], cse=True
+        list(twins.values()), bodies, modules=[*extra, module], cse=True
     )
     return function
 
@@ -92,10 +101,9 @@ class Template:
     def with_values(self, values: Sequence[float]) -> sympy.Expr:
         """Put numbers back in the places of the parameters."""
         numbers = {
-            sympy.Symbol(name): sympy.Float(float(value))
-            for name, value in zip(self.parameters, values, strict=True)
+            name: sympy.Float(float(value)) for name, value in zip(self.parameters, values, strict=True)
         }
-        return self.expression.xreplace(numbers)
+        return substitute(self.expression, numbers)
 
     def functions(self, variables: Sequence[str]) -> tuple[ArrayFunction, ArrayFunction]:
         """Return value and Jacobian as functions of ``(parameter values, *columns)``.
@@ -109,10 +117,8 @@ class Template:
 def _template_functions(
     expression: sympy.Expr, parameters: tuple[str, ...], variables: tuple[str, ...]
 ) -> tuple[ArrayFunction, ArrayFunction]:
-    real = {s: sympy.Symbol(s.name, real=True) for s in expression.free_symbols}
-    plain = {new: old for old, new in real.items()}
-    body = expression.xreplace(real)
-    slopes = [sympy.diff(body, sympy.Symbol(p, real=True)).xreplace(plain) for p in parameters]
+    body = renamed(expression, {symbol: real_symbol(symbol.name) for symbol in expression.free_symbols})
+    slopes = [renamed(sympy.diff(body, real_symbol(name)), {}) for name in parameters]
     value = _lambdified((expression,), (*parameters, *variables), "numpy")
     jacobian = _lambdified(tuple(slopes), (*parameters, *variables), "numpy") if slopes else None
 
@@ -140,7 +146,8 @@ def free_constants(expression: sympy.Expr, *, rationals: bool = False, prefix: s
     rationals : bool
         Also free integers and fractions, except exponents and the signs -1.
     prefix : str
-        Parameters are called prefix0, prefix1 ... in order of appearance.
+        Parameters are called prefix0, prefix1 ... in order of appearance; the prefix is made longer if a
+        variable begins with it.
 
     Examples
     --------
@@ -148,6 +155,8 @@ def free_constants(expression: sympy.Expr, *, rationals: bool = False, prefix: s
     >>> free_constants(2 * x + 0.5)
     Template(expression=c_0 + 2*x, parameters=('c_0',), values=(0.5,))
     """
+    while any(symbol.name.startswith(prefix) for symbol in expression.free_symbols):
+        prefix += "_"
     values: list[float] = []
 
     def visit(node: sympy.Basic, *, exponent: bool = False) -> sympy.Basic:
@@ -158,8 +167,8 @@ def free_constants(expression: sympy.Expr, *, rationals: bool = False, prefix: s
         if not node.args:
             return node
         if node.is_Pow:
-            return node.func(visit(node.base), visit(node.exp, exponent=True))
-        return node.func(*(visit(argument) for argument in node.args))
+            return rebuilt(node, [visit(node.base), visit(node.exp, exponent=True)])
+        return rebuilt(node, [visit(argument) for argument in node.args])
 
     template = visit(expression)
     return Template(template, tuple(f"{prefix}{i}" for i in range(len(values))), tuple(values))

@@ -20,6 +20,10 @@ class _FormulaPrinter(StrPrinter):  # type: ignore[misc]
     def _print_Exp1(self, expr: sympy.Expr) -> str:  # noqa: N802
         return "exp(1)"
 
+    def _print_cot(self, expr: sympy.Expr) -> str:
+        # sympy makes cotangents of tangents; the grammar has none.
+        return f"(1/tan({self._print(expr.args[0])}))"
+
     def _print_ExprCondPair(self, expr: sympy.Basic) -> str:  # noqa: N802
         return f"({self._print(expr.args[0])}, {self._print(expr.args[1])})"
 
