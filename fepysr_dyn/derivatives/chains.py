@@ -147,6 +147,19 @@ class Filtered:
     precisions: Array
 
 
+def few_samples_factor(chain: Chain, q: int) -> float:
+    """Return by how much a 95 % interval widens because the noise is estimated too (Student's t)."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom_left(chain, q), 0.975)) / 1.959964
+
+
+def freedom_left(chain: Chain, q: int) -> int:
+    """Return how many measurements remain beyond those that only settle where the state is."""
+    fresh, bent = int(np.sum(chain.jumps == 2)), int(np.sum(chain.jumps == 1))
+    return max(int(np.sum(chain.seen)) - fresh * (q + 1) - bent * q, 1)
+
+
 def evaluate(chain: Chain, model: WienerModel, backward: bool = True) -> Filtered:
     """Return the likelihood of a model and, with a walk back, its gradient and left-out predictions."""
     unit = kalman.unit_noise_factor(model.q)
@@ -161,7 +174,7 @@ def evaluate(chain: Chain, model: WienerModel, backward: bool = True) -> Filtere
     powers = (fresh + bent) * model.q * (model.q + 1) / 2
     unknown = fresh * (model.q + 1) + bent * model.q
     restricted = likelihood + unknown * math.log(model.uninformed) - powers * math.log(model.scale)
-    freedom = max(int(np.sum(chain.seen)) - unknown, 1)
+    freedom = freedom_left(chain, model.q)
     empty = np.zeros(0)
     if not backward:
         return Filtered(restricted, quadratic, freedom, empty, 0.0, empty, empty)

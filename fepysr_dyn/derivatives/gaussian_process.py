@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_SMOOTHNESS = 5
 # Two sides of a breakpoint that differ by more than this many standard errors are not one continuous state.
 _TORN = 4.5
+_ROUGH = 3.0
 
 
 @dataclass(frozen=True)
@@ -59,17 +60,15 @@ class GaussianProcess:
 
     def estimate(self, series: Series) -> Estimate:
         """Smooth the series, each process with its own hyperparameters, and mix."""
-        return with_fallback(series, min(self.smoothness) + 3, self._smooth)
+        return with_fallback(series, _least(min(self.smoothness)), self._smooth)
 
     def _smooth(self, series: Series) -> Estimate:
         from fepysr_dyn.derivatives.chains import make_chain
 
         chain = make_chain(untie(series))
         most = max(int(np.sum(np.isfinite(series.values[piece]))) for piece in series.pieces)
-        fits = [_fit(chain, q, self) for q in self.smoothness if q + 3 <= most]
-        scores = np.array([fit.score for fit in fits])
-        weights = np.exp(scores - scores.max())
-        weights /= weights.sum()
+        fits = [_fit(chain, q, self) for q in self.smoothness if _least(q) <= most]
+        weights = _weights(fits)
         values, values_se = _mix([fit.answer[:2] for fit in fits], weights)
         rates, rates_se = _mix([fit.answer[2:] for fit in fits], weights)
         best = fits[int(np.argmax(weights))]
@@ -91,8 +90,24 @@ class _Fit:
     score: float
 
 
+def _least(q: int) -> int:
+    """Return how many samples it takes to tell noise from a process integrated q times."""
+    return 2 * q + 3
+
+
+def _weights(fits: list[_Fit]) -> Array:
+    """Return the shares of the mixture.
+
+    Half the score counts: it is a little optimistic, as the left-out samples had a say in the
+    hyperparameters. A process integrated once, whose derivative is rough, must earn its place.
+    """
+    scores = np.array([0.5 * fit.score - (_ROUGH if fit.model.q == 1 else 0.0) for fit in fits])
+    weights = np.exp(scores - scores.max())
+    return np.asarray(weights / weights.sum())
+
+
 def _fit(chain: Chain, q: int, options: GaussianProcess) -> _Fit:
-    from fepysr_dyn.derivatives.chains import smooth
+    from fepysr_dyn.derivatives.chains import few_samples_factor, smooth
     from fepysr_dyn.derivatives.hyperparameters import homogeneous_model, local_model
 
     model = homogeneous_model(chain, q)
@@ -102,7 +117,8 @@ def _fit(chain: Chain, q: int, options: GaussianProcess) -> _Fit:
     score = left_out_score(chain, model, answer[0], answer[1])
     own = chain.samples >= 0
     values, values_se, rates, rates_se = (part[own] for part in answer)
-    return _Fit(model, (values, values_se, rates, rates_se), score)
+    wider = few_samples_factor(chain, q)
+    return _Fit(model, (values, wider * values_se, rates, wider * rates_se), score)
 
 
 def left_out_score(chain: Chain, model: WienerModel, values: Array, values_se: Array) -> float:

@@ -109,7 +109,7 @@ def _lay_knots(chain: Chain, scale: float, spacing: float, roughness: float) -> 
 
 
 def local_model(
-    chain: Chain, start: WienerModel, spacing: float = 2.0, roughness: float = 1.0
+    chain: Chain, start: WienerModel, roughness: float = 2.0, spacing: float = 1.0
 ) -> WienerModel:
     """Let the diffusion vary over time, by the largest posterior density of its logarithm.
 

@@ -17,7 +17,7 @@ def noise_level(series: Series) -> float:
     """Estimate the standard deviation of white measurement noise; never below rounding.
 
     Divided differences of rising order remove more and more of the signal, while weights of unit norm leave
-    the noise as it is. The smallest robust scale over the orders is the noise.
+    the noise as it is. The lowest order whose robust scale is about the smallest one gives the noise.
 
     Examples
     --------
@@ -29,7 +29,8 @@ def noise_level(series: Series) -> float:
     """
     floor = rounding_level(series.values)
     found = [scale for order in range(1, MAX_DIFFERENCE + 1) if (scale := _scale(series, order)) is not None]
-    return max(min(found), floor) if found else floor
+    levelled = [scale for scale in found if scale <= 1.25 * min(found)]
+    return max(levelled[0], floor) if found else floor
 
 
 def rounding_level(values: Array) -> float:

@@ -10,6 +10,8 @@ from fepysr_dyn.errors import OptionError, did_you_mean
 _HOME = {
     "auto": ("auto", "Auto"),
     "finite_differences": ("finite_differences", "FiniteDifferences"),
+    "local_polynomial": ("local_polynomial", "LocalPolynomial"),
+    "total_variation": ("total_variation", "TotalVariation"),
     "smoothing_spline": ("smoothing_spline", "SmoothingSpline"),
     "gaussian_process": ("gaussian_process", "GaussianProcess"),
 }

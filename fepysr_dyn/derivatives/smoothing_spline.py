@@ -44,10 +44,10 @@ class SmoothingSpline:
 
     def estimate(self, series: Series) -> Estimate:
         """Smooth all pieces with one common amount."""
-        return with_fallback(series, (self.degree + 3) // 2, self._smooth)
+        return with_fallback(series, self.degree + 2, self._smooth)
 
     def _smooth(self, series: Series) -> Estimate:
-        from fepysr_dyn.derivatives.chains import Filtered, make_chain, smooth
+        from fepysr_dyn.derivatives.chains import Filtered, few_samples_factor, make_chain, smooth
         from fepysr_dyn.derivatives.hyperparameters import homogeneous_model
 
         def gcv(walk: Filtered) -> float:
@@ -59,7 +59,8 @@ class SmoothingSpline:
         model = homogeneous_model(chain, (self.degree - 1) // 2, gcv if self.criterion == "gcv" else None)
         own = chain.samples >= 0
         values, values_se, rates, rates_se = (part[own] for part in smooth(chain, model))
+        wider = few_samples_factor(chain, model.q)
         noise = chain.unit * model.noise**0.5
         settings = f"degree {self.degree}, smoothing over {model.scale:.3g} time units"
         reason = f"the smoothing that {self.criterion.upper()} prefers, which leaves noise of {noise:.2g}"
-        return Estimate(values, values_se, rates, rates_se, self.name, settings, reason)
+        return Estimate(values, wider * values_se, rates, wider * rates_se, self.name, settings, reason)
