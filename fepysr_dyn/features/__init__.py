@@ -1,15 +1,31 @@
 """Stage 1: the feature mapping network, and the ranked library of what its units stand for."""
 
+import importlib
+
 from fepysr_dyn.features.config import PRESETS, FmnConfig
 from fepysr_dyn.features.library import FeatureLibrary, TrainingReport
 
-__all__ = ["PRESETS", "FeatureLibrary", "FmnConfig", "TrainingReport", "extract_features"]
+_LAZY = {
+    "FeatureMapper": "transformer",
+    "extract_features": "extract",
+    "is_valid": "validity",
+    "score_ranking": "metrics",
+}
+
+__all__ = [
+    "PRESETS",
+    "FeatureLibrary",
+    "FeatureMapper",
+    "FmnConfig",
+    "TrainingReport",
+    "extract_features",
+    "is_valid",
+    "score_ranking",
+]
 
 
 def __getattr__(name: str) -> object:
-    """Import what needs torch only when it is asked for."""
-    if name == "extract_features":
-        from fepysr_dyn.features.extract import extract_features
-
-        return extract_features
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import what needs torch or scikit-learn only when it is asked for."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"fepysr_dyn.features.{_LAZY[name]}"), name)

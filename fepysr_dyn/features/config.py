@@ -38,7 +38,7 @@ class FmnConfig:
     standardise : bool
         Train on columns and target divided by their spread.
     max_rows : int
-        Rows used for training (a random subset if there are more).
+        Rows used for training and ranking, evenly spread if there are more.
     ranking : {"count", "contribution"}
         By number of occurrences, or by what a feature adds to a sparse fit, given the occurrences.
     alternatives : int

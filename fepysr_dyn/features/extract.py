@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from fepysr_dyn.errors import DataError, OptionError
 from fepysr_dyn.expressions import is_name
 from fepysr_dyn.features.config import FmnConfig, resolve_config
-from fepysr_dyn.features.extraction import Feature, count_nodes, merge
-from fepysr_dyn.features.library import FeatureLibrary, TrainingReport
+from fepysr_dyn.features.extraction import Feature, count_nodes, merge, primitive
+from fepysr_dyn.features.library import FeatureLibrary, TrainingReport, evaluate
 from fepysr_dyn.features.nodes import FeatureGraph
+from fepysr_dyn.features.ranking import rank_by_contribution
 from fepysr_dyn.features.training import ProgressCallback, TrainedRuns, train
 
 Array = NDArray[np.float64]
@@ -58,21 +59,24 @@ def extract_features(
     settings = resolve_config(preset, config)
     columns, variables = _checked_columns(X, names)
     target = _checked_target(y, len(columns))
-    scaled_X, scaled_y = _scaled(columns, target, settings)
+    rows = _rows(len(target), settings.max_rows)
+    scaled_X, scaled_y = _scaled(columns[rows], target[rows], settings)
     trained = train(scaled_X, scaled_y, settings, seed, progress)
     if not trained.alive.any():
         raise DataError(
             f"all {settings.runs} runs left the finite numbers; scale the columns or lower learning_rate"
         )
-    graph = FeatureGraph(columns, variables)
+    graph = FeatureGraph(columns[rows], variables)
     counted = merge(graph, count_nodes(graph, trained))
-    ranked, scores = _ranked(graph, counted, target, settings)
-    return _library(graph, ranked[: settings.keep], scores[: settings.keep], trained, settings)
+    ranked, scores = _ranked(graph, counted, target[rows], settings)
+    return _library(graph, ranked[: settings.keep], scores[: settings.keep], trained, settings, columns)
 
 
 def _ranked(
     graph: FeatureGraph, counted: list[Feature], target: Array, settings: FmnConfig
 ) -> tuple[list[Feature], list[float]]:
+    if settings.ranking == "contribution" and counted:
+        return rank_by_contribution(graph, counted, target)
     return counted, [float(feature.count) for feature in counted]
 
 
@@ -82,6 +86,7 @@ def _library(
     scores: list[float],
     trained: TrainedRuns,
     settings: FmnConfig,
+    columns: Array,
 ) -> FeatureLibrary:
     units = sum(len(shape.units) for shape in trained.shapes)
     dropped = tuple(int(run) for run in np.flatnonzero(~trained.alive))
@@ -91,12 +96,12 @@ def _library(
         unit_outputs=units * (settings.runs - len(dropped)),
         errors=tuple(float(error) for error in trained.errors),
     )
-    values = [graph.values(feature.node) for feature in features]
+    expressions = tuple(primitive(graph.formula(feature.node)) for feature in features)
     return FeatureLibrary(
         variables=graph.names,
-        expressions=tuple(graph.formula(feature.node) for feature in features),
+        expressions=expressions,
         counts=tuple(feature.count for feature in features),
-        values=np.stack(values, axis=1) if values else np.zeros((len(graph.values(0)), 0)),
+        values=evaluate(expressions, graph.names, columns),
         scores=tuple(scores),
         variants=tuple(
             tuple((graph.formula(node), count) for node, count in feature.variants) for feature in features
@@ -104,6 +109,11 @@ def _library(
         report=report,
         default_top=settings.top,
     )
+
+
+def _rows(rows: int, most: int) -> slice | NDArray[np.int64]:
+    """Return the rows to work on: all of them, or as many as allowed, evenly spread."""
+    return slice(None) if rows <= most else np.linspace(0, rows - 1, most).astype(np.int64)
 
 
 def _checked_columns(X: ArrayLike, names: Sequence[str] | None) -> tuple[Array, tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import sympy
@@ -118,6 +119,7 @@ def fingerprint(values: Array) -> tuple[int, int] | None:
     return round(first * 1e9), round(second * 1e9)
 
 
+@lru_cache(maxsize=8)
 def _probes(rows: int) -> Array:
     return np.random.default_rng(20240607).normal(size=(2, rows))
 

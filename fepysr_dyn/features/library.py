@@ -124,13 +124,10 @@ class FeatureLibrary:
 
     def evaluate(self, X: Array) -> Array:
         """Return the features on other rows, shape (rows, features)."""
-        columns = np.atleast_2d(np.asarray(X, dtype=np.float64)).T
-        if len(columns) != len(self.variables):
-            raise OptionError(f"the features need {len(self.variables)} columns, got {len(columns)}")
-        if not self.expressions:
-            return np.zeros((columns.shape[1], 0))
-        parts = [compile_expression(expression, self.variables)(*columns) for expression in self.expressions]
-        return np.stack(parts, axis=1)
+        columns = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        if columns.shape[1] != len(self.variables):
+            raise OptionError(f"the features need {len(self.variables)} columns, got {columns.shape[1]}")
+        return evaluate(self.expressions, self.variables, columns)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a table with one row per feature."""
@@ -149,3 +146,9 @@ class FeatureLibrary:
                 ],
             }
         )
+
+
+def evaluate(expressions: tuple[sympy.Expr, ...], variables: tuple[str, ...], X: Array) -> Array:
+    """Return expressions on the rows of a table, shape (rows, expressions)."""
+    columns = [compile_expression(expression, variables)(*X.T) for expression in expressions]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(X), 0))

@@ -78,6 +78,21 @@ class FeatureGraph:
         """Return the feature on the data; it may hold values that are not finite."""
         return self._nodes[node].values
 
+    def product(self, nodes: tuple[int, ...]) -> Array:
+        """Return the product of nodes on the data."""
+        values = self.values(nodes[0])
+        with np.errstate(all="ignore"):
+            for node in nodes[1:]:
+                values = values * self.values(node)
+        return values
+
+    def product_node(self, nodes: tuple[int, ...]) -> int:
+        """Return the product of nodes as a node."""
+        product = nodes[0]
+        for node in nodes[1:]:
+            product = self.add("mul", (product, node))
+        return product
+
     def size(self, node: int) -> int:
         """Return the number of operators and variables in a node as it was composed."""
         return self._nodes[node].size

@@ -78,7 +78,7 @@ def _epoch(
     """Run all whole mini-batches of one epoch; return the mean error per run."""
     batch = network.features.shape[2]
     rows = len(target)
-    steps = max(1, min(rows, config.max_rows) // batch)
+    steps = max(1, rows // batch)
     order = torch.from_numpy(np.stack([stream.permutation(rows)[: steps * batch] for stream in streams]))
     X = columns[order].view(len(streams), steps, batch, -1).permute(1, 0, 3, 2).contiguous()
     y = target[order].view(len(streams), steps, 1, batch).transpose(0, 1).contiguous()

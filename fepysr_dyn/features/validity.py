@@ -2,10 +2,10 @@
 
 A feature is valid if the smallest tree found for the target gets smaller when the feature is offered as one
 symbol. The trees tried are a fixed list of equivalent forms of the target (`equivalent_forms`), in which the
-feature, up to sign and a constant factor, is replaced wherever that makes a form smaller: whole subexpressions,
-parts of sums (x + y in x + y + z), of products and of integer powers (x² in x⁵), of exponents (exp(x) in
-exp(x + y)). That is sufficient, not necessary: an identity outside the list can hide a useful feature. Raw
-variables and constants are never valid.
+feature, up to sign and a constant factor, is replaced wherever that makes a form smaller: whole
+subexpressions, parts of sums (x + y in x + y + z), of products and of integer powers (x² in x⁵), of exponents
+(exp(x) in exp(x + y)). That is sufficient, not necessary: an identity outside the list can hide a useful
+feature. Raw variables and constants are never valid.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def is_valid(feature: sympy.Expr, target: sympy.Expr) -> bool:
 
 
 def valid_flags(features: tuple[sympy.Expr, ...], target: sympy.Expr) -> list[bool]:
-    """Return the validity of each feature in a ranked list; what repeats an earlier one is not counted again."""
+    """Return the validity of each feature of a ranked list; a repetition does not count again."""
     seen: set[sympy.Expr] = set()
     flags = []
     for feature in features:
@@ -55,14 +55,15 @@ def _rational(expression: sympy.Expr) -> sympy.Expr:
 def _valid(feature: sympy.Expr, target: sympy.Expr) -> bool:
     best = smallest_tree(target)
     for form in equivalent_forms(target):
-        replaced = substitute(form, feature)
-        if replaced == form:
-            continue
-        if tree_size(replaced) < best:
-            return True
-        # The smallest tree of the target may be a nested one: give the replaced form the same chance.
-        if any(tree_size(nested) < best for nested in _shorter_forms(replaced)):
-            return True
+        for slack in (0, 1, 2):
+            replaced = substitute(form, feature, slack)
+            if replaced == form:
+                continue
+            if tree_size(replaced) < best:
+                return True
+            # The smallest tree of the target may be a nested one: give the replaced form the same chance.
+            if any(tree_size(nested) < best for nested in _shorter_forms(replaced)):
+                return True
     return False
 
 
@@ -71,8 +72,12 @@ def _shorter_forms(expression: sympy.Expr) -> Iterator[sympy.Expr]:
     yield from nested_forms(expression)
 
 
-def substitute(expression: sympy.Expr, feature: sympy.Expr) -> sympy.Expr:
-    """Return the expression with the feature replaced by a symbol wherever that makes it smaller."""
+def substitute(expression: sympy.Expr, feature: sympy.Expr, slack: int = 0) -> sympy.Expr:
+    """Return the expression with the feature replaced by a symbol wherever that makes it smaller.
+
+    With `slack` it is replaced also where that makes a part as small as it was (1), or one node larger (2):
+    it may pay off where several parts are collected.
+    """
     cache: dict[sympy.Expr, sympy.Expr] = {}
 
     def visit(node: sympy.Expr) -> sympy.Expr:
@@ -80,9 +85,10 @@ def substitute(expression: sympy.Expr, feature: sympy.Expr) -> sympy.Expr:
             return node
         if node not in cache:
             cache[node] = node
-            candidates = [_rebuilt(node, visit)]
-            candidates += [_rebuilt(option, visit) for option in _replacements(node, feature)]
-            cache[node] = min(candidates, key=tree_size)
+            plain = _rebuilt(node, visit)
+            options = [_rebuilt(option, visit) for option in _replacements(node, feature)]
+            best = min(options, key=tree_size, default=plain)
+            cache[node] = best if tree_size(best) < tree_size(plain) + slack else plain
         return cache[node]
 
     return visit(expression)

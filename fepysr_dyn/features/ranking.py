@@ -1,0 +1,95 @@
+"""Ranking of features by what they add to sparse models of the target."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fepysr_dyn.features.explanation import Explanation, Term, explain
+from fepysr_dyn.features.extraction import Feature, fingerprint
+from fepysr_dyn.features.nodes import FeatureGraph
+
+Array = NDArray[np.float64]
+
+#: Share of a term's worth that its inner parts get: products of some of its factors, arguments of functions.
+_INNER = 0.5
+#: Weight of all models but the best.
+_SECOND = 0.25
+#: Weight of the share of occurrences: it decides between features that no model uses.
+_OCCURRENCE = 0.05
+#: Products of some of a term's factors are not listed beyond this many factors.
+_MOST_FACTORS = 10
+
+
+def rank_by_contribution(
+    graph: FeatureGraph, features: Sequence[Feature], target: Array
+) -> tuple[list[Feature], list[float]]:
+    """Return the features, and products of them that a model uses, with the best score first."""
+    models = explain(graph, features, target)
+    credit = _credit(graph, models)
+    known = {fingerprint(graph.values(feature.node)): feature for feature in features}
+    for key, (node, _) in credit.items():
+        if key not in known:
+            known[key] = Feature(node, 0, ((node, 0),))
+    total = max(1, max(feature.count for feature in features))
+    scored = [
+        (credit[key][1] if key in credit else 0.0) + _OCCURRENCE * feature.count / total
+        for key, feature in known.items()
+    ]
+    ranked = sorted(
+        zip(scored, known.values(), strict=True),
+        key=lambda pair: (-round(pair[0], 9), graph.size(pair[1].node), pair[1].node),
+    )
+    return [feature for _, feature in ranked], [score for score, _ in ranked]
+
+
+def _credit(
+    graph: FeatureGraph, models: Sequence[Explanation]
+) -> dict[tuple[int, int] | None, tuple[int, float]]:
+    """Return what each part of a term is worth, summed over terms and models, by fingerprint."""
+    raw = {fingerprint(graph.values(node)) for node in range(graph.n_variables)} | {None}
+    node_of: dict[tuple[int, int] | None, int] = {}
+    worth: defaultdict[tuple[int, int] | None, float] = defaultdict(float)
+    for position, model in enumerate(models):
+        share = 1.0 if position == 0 else _SECOND
+        for term, weight in zip(model.terms, model.weights, strict=True):
+            parts: dict[tuple[int, int] | None, float] = {}
+            for node, part in _parts(graph, term):
+                key = fingerprint(graph.values(node))
+                if key in raw:
+                    continue
+                parts[key] = max(part, parts.get(key, 0.0))
+                if key not in node_of or graph.size(node) < graph.size(node_of[key]):
+                    node_of[key] = node
+            for key, part in parts.items():
+                worth[key] += share * weight * part
+    return {key: (node_of[key], value) for key, value in worth.items()}
+
+
+def _parts(graph: FeatureGraph, term: Term) -> Iterator[tuple[int, float]]:
+    """Yield the term, its factors, products of some factors, and the arguments inside the factors."""
+    yield graph.product_node(term), 1.0
+    for factor in term:
+        yield factor, 1.0
+    factors = tuple(node for factor in term for node in _unpowered(graph, factor))
+    if len(factors) <= _MOST_FACTORS:
+        for count in range(2, len(factors)):
+            for chosen in sorted(set(combinations(factors, count))):
+                yield graph.product_node(chosen), _INNER
+    stack = [(node, _INNER) for factor in term for node in graph.children(factor)]
+    while stack:
+        node, part = stack.pop()
+        yield node, part
+        stack.extend((child, part * _INNER) for child in graph.children(node))
+
+
+def _unpowered(graph: FeatureGraph, node: int) -> tuple[int, ...]:
+    """Write the square of a variable as two factors, and its square as four."""
+    if graph.operator(node) != "square":
+        return (node,)
+    inner = _unpowered(graph, graph.children(node)[0])
+    return inner * 2 if all(part < graph.n_variables for part in inner) else (node,)
