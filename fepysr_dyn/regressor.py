@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fepysr_dyn.errors import InputError, OptionError
+from fepysr_dyn.errors import DataError, InputError, OptionError
 from fepysr_dyn.expressions import compile_expression, parse
 from fepysr_dyn.interruption import interruptible
 from fepysr_dyn.search.baseline import baseline
@@ -39,6 +40,10 @@ Array = NDArray[np.float64]
 
 class SearchCutShortWarning(UserWarning):
     """A search that returned its best front so far before it was done."""
+
+
+class StageOneWarning(UserWarning):
+    """Stage 1 could not be run on the data; the search went on without features."""
 
 
 class FePySR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -141,18 +146,18 @@ class FePySR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_library_: FeatureLibrary | None = None
         with interruptible() as cancelled:
             runtime = Runtime(self.progress, cancelled, None, self.workers, deadline)
-            self.features_: tuple[sympy.Expr, ...] = self._stage_one(matrix, target, runtime)
             problem = RegressionProblem(
                 columns=dict(zip(self.variables_, matrix.T.copy(), strict=True)),
                 target=target,
-                features=self.features_,
                 weights=weights,
                 noise=self.noise,
                 operators=tuple(self.operators),
                 max_complexity=self.max_complexity,
-                budget=Budget(self.evaluations, max(deadline - time.monotonic(), 1e-2)),
+                budget=Budget(self.evaluations),
                 seed=int(self.seed),
             )
+            self.features_: tuple[sympy.Expr, ...] = self._stage_one(matrix, target, runtime)
+            problem = replace(problem, features=self.features_)
             self.front_: ParetoFront = engine.search(problem, runtime)
             if not len(self.front_):
                 # Cut short before the engine had anything: a straight line is better than nothing.
@@ -211,7 +216,12 @@ class FePySR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from fepysr_dyn.stage_one import run_stage_one
 
         config = None if isinstance(self.features, str) else self.features
-        library = run_stage_one(matrix, target, self.variables_, config, int(self.seed), runtime)
+        try:
+            library = run_stage_one(matrix, target, self.variables_, config, int(self.seed), runtime)
+        except DataError as error:
+            # Stage 2 needs no features; the user should know that it went without.
+            warnings.warn(StageOneWarning(f"stage 1 gave no features: {error}"), stacklevel=3)
+            return ()
         self.feature_library_ = library
         return () if library is None else library.top().expressions
 

@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fepysr_dyn import __version__
-from fepysr_dyn.cli import derive, discover, models, simulate
+from fepysr_dyn.cli import derive, discover, features, fit, models, simulate
 from fepysr_dyn.cli.output import complain
 from fepysr_dyn.errors import FepysrDynError
 
@@ -37,7 +37,11 @@ def _add(name: str, function: Callable[..., int | None], examples: Sequence[str]
 _add("models", models.models, models.EXAMPLES)
 _add("simulate", simulate.simulate, simulate.EXAMPLES)
 _add("derive", derive.derive, derive.EXAMPLES)
+_add("features", features.features, features.EXAMPLES)
+_add("fit", fit.fit, fit.EXAMPLES)
 _add("discover", discover.discover, discover.EXAMPLES)
+_add("validate", validate.validate, validate.EXAMPLES)
+_add("compare", compare.compare, compare.EXAMPLES)
 
 
 def _show_version(asked: bool) -> None:

@@ -2,7 +2,8 @@
 
 The budget is shared in slices. Quick engines get a small slice each. What is left goes to the deep engines
 in growing rounds; between rounds the parts of the best formulas go back to the quick engines as features,
-as long as that pays. An exact fit ends the search, after a look for a shorter way to write it.
+as long as that pays. An exact fit ends the search, after a look for a shorter way to write it; one that
+needs many long constants may be a series, so the search for a shorter formula goes on.
 """
 
 from __future__ import annotations
@@ -40,14 +41,11 @@ class PortfolioConfig:
         Shares of the rest that the deep engines get, round by round.
     parts : int
         Parts of formulas that go back to the quick engines as features between rounds.
-    short : int
-        An exact formula up to this complexity is not searched for a shorter one.
     """
 
     quick_share: float = 0.15
     rounds: tuple[float, ...] = (0.15, 0.25, 0.6)
     parts: int = 12
-    short: int = 12
 
     def __post_init__(self) -> None:
         """Refuse shares that make no sense."""
@@ -122,15 +120,10 @@ class _Run:
     def _quick_pass(self, problem: RegressionProblem, share: float, until: float) -> None:
         start = self._fraction
         for index, engine in enumerate(self.quick):
-            if self.runtime.must_stop() or (self._sure() and self._short()):
+            if self._done():
                 return
-            part = share
-            if self._sure():
-                # Only a quick look for a shorter form.
-                part = share / 5
-                problem = replace(problem, max_complexity=max(1, self._exact_size() - 1))
             end = start + (until - start) * (index + 1) / len(self.quick)
-            self._run(engine, problem, part, until=end)
+            self._run(engine, problem, share, until=end)
 
     def _deep_rounds(self) -> None:
         total = sum(self.config.rounds)
@@ -210,12 +203,6 @@ class _Run:
 
     def _sure(self) -> bool:
         return self.exact is not None and surely_exact(self.exact, self.problem)
-
-    def _short(self) -> bool:
-        return self.exact is not None and self.exact.complexity <= self.config.short
-
-    def _exact_size(self) -> int:
-        return self.exact.complexity if self.exact is not None else self.problem.max_complexity
 
     def _done(self) -> bool:
         return self._sure() or self.runtime.must_stop()

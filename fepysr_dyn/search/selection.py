@@ -31,8 +31,9 @@ _MARGIN_BITS = 6.6
 #: Candidates this close in bits are snapped before the final comparison.
 _CONTENDERS = 12
 _CONTENDER_BITS = 120.0
-#: Shortest description per node, whatever the number of symbols.
-_LEAST_NODE_BITS = 2.0
+#: Bits per node as a share of those of a free choice of symbols: most trees are not formulas anybody would
+#: write, and many are the same formula.
+_NODE_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def surely_exact(candidate: Candidate, problem: RegressionProblem) -> bool:
 def description_bits(candidate: Candidate, problem: RegressionProblem) -> float:
     """Return the bits of a formula: its nodes and its constants, each to the precision the fit gives it."""
     symbols = len(problem.operators) + len(problem.names) + 1
-    node_bits = max(_LEAST_NODE_BITS, math.log2(symbols))
+    node_bits = _NODE_SHARE * math.log2(symbols)
     rows = len(problem.target)
     precision = 3.0 + 0.5 * math.log2(rows) - 0.5 * math.log2(max(candidate.loss, _floor(problem) ** 2))
     numbers = [node for node in sympy.preorder_traversal(candidate.expression) if node.is_Number]
