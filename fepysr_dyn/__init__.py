@@ -15,6 +15,9 @@ _HOME = {
     "load_model": "model_files",
     "model_names": "model_files",
     "simulate": "simulation",
+    "FeatureLibrary": "features",
+    "FeatureMapper": "features",
+    "extract_features": "features",
     "FePySR": "regressor",
     "Trajectories": "trajectories",
     "read_trajectories": "trajectories",
@@ -27,6 +30,8 @@ _HOME = {
     "load_result": "discovery",
     "Validation": "validation",
     "validate": "validation",
+    "Comparison": "comparison",
+    "compare": "comparison",
 }
 
 __all__ = ["__version__", *_HOME]
