@@ -128,11 +128,11 @@ def _show(runs: Trajectories, slopes: Derivatives) -> None:
         slope = by_name[choice.experiment]
         error = float(slope[f"d{choice.state}_se"].median())
         size = float((slope[f"d{choice.state}"] ** 2).mean() ** 0.5)
-        rows.append(
-            (choice.experiment, choice.state, choice.method, choice.settings, size, error, choice.reason)
-        )
-    columns = ("experiment", "state", "method", "settings", "rms of rate", "median se", "why")
-    print_table("", columns, rows)
+        rows.append((choice.experiment, choice.state, choice.method, size, error))
+    print_table("", ("experiment", "state", "method", "rms of rate", "median se"), rows)
+    print_text("Why:")
+    for choice in slopes.choices:
+        print_text(f"  {choice}")
     for run in runs:
         if points := run.attrs["breakpoints"]:
             listed = ", ".join(number(point) for point in points[:10]) + (" …" if len(points) > 10 else "")

@@ -35,7 +35,7 @@ def trajectories_figure(trajectories: Trajectories, *, title: str = "") -> Figur
     for panel, name in zip(panels[:, 0], names, strict=True):
         for run, colour in _coloured(trajectories):
             _line(panel, run, name, colour, is_input=name not in states)
-            _switches(panel, run)
+            _switches(panel, run, colour)
         panel.set_ylabel(name)
     _finish(figure, panels, trajectories, title, hidden=len(trajectories.states) - len(states))
     return figure
@@ -55,8 +55,8 @@ def derivatives_figure(trajectories: Trajectories, derivatives: Derivatives, *, 
             _line(left, slope, state, colour)
             _band(right, slope, f"d{state}", colour)
             _line(right, slope, f"d{state}", colour)
-            _switches(left, run)
-            _switches(right, run)
+            _switches(left, run, colour)
+            _switches(right, run, colour)
         _limit_to_bulk(
             right,
             [slope[f"d{state}"] for slope in derivatives],
@@ -68,7 +68,7 @@ def derivatives_figure(trajectories: Trajectories, derivatives: Derivatives, *, 
         for panel in panels[row]:
             for run, colour in _coloured(trajectories):
                 _line(panel, run, name, colour, is_input=True)
-                _switches(panel, run)
+                _switches(panel, run, colour)
             panel.set_ylabel(name)
     panels[0, 0].set_title("data (dots) and smoothed state", fontsize="medium")
     panels[0, 1].set_title("derivative ± 2 standard errors", fontsize="medium")
@@ -127,9 +127,9 @@ def _limit_to_bulk(panel: Axes, rates: list[xr.DataArray], errors: list[xr.DataA
         panel.set_ylim(low - room, high + room)
 
 
-def _switches(panel: Axes, run: xr.Dataset) -> None:
+def _switches(panel: Axes, run: xr.Dataset, colour: str) -> None:
     for point in run.attrs.get("breakpoints", [])[:MAX_SWITCHES]:
-        panel.axvline(point, color="0.55", linewidth=0.8, linestyle="--", zorder=0)
+        panel.axvline(point, color=colour, alpha=0.6, linewidth=0.8, linestyle="--", zorder=0)
 
 
 def _thinned(times: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fepysr_dyn.model_files import load_model, model_names
 from fepysr_dyn.stimulus import Ramps, Steps
 from fepysr_dyn.trajectories.breakpoints import detect_breakpoints, find_changes
 from fepysr_dyn.trajectories.types import make_experiment
@@ -131,3 +132,24 @@ def test_offset_and_scale_do_not_matter():
     for scale in (1e-12, 1e12):
         for offset in (0.0, 1e3 * scale):
             assert find_changes(times, scale * steps + offset) == expected
+
+
+def test_levels_may_span_many_orders_of_magnitude():
+    times = np.linspace(0, 60, 700)
+    doses = Steps(tuple(10.0 * i for i in range(6)), (1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0))(times)
+    assert find_changes(times, doses) == [times[times >= 10.0 * i][0] for i in range(1, 6)]
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_the_stimuli_of_all_models_are_found(name):
+    """Steps within one sampling interval after the switch, bends where they are, nothing in a sine."""
+    system = load_model(name)
+    protocol = system.protocol
+    times = np.linspace(0, protocol.duration, protocol.samples, endpoint=False)
+    for plan in protocol.experiments:
+        for stimulus in system.inputs_of(plan).values():
+            declared = [point for point in stimulus.breakpoints if times[0] < point <= times[-1]]
+            found = find_changes(times, stimulus(times))
+            assert found is not None
+            assert len(found) == len(declared)
+            assert all(-1e-6 <= f - d <= times[1] for f, d in zip(found, declared, strict=True))
