@@ -1,0 +1,149 @@
+"""``fepysr-dyn validate``: a system integrated again under the conditions of the data, and compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fepysr_dyn.cli.options import (
+    Breakpoints,
+    Decimal,
+    Delimiter,
+    Experiment,
+    Inputs,
+    Json,
+    Seed,
+    States,
+    Time,
+)
+from fepysr_dyn.cli.output import (
+    noting_warnings,
+    number,
+    print_json,
+    print_table,
+    print_text,
+    print_warnings,
+    working,
+)
+from fepysr_dyn.cli.sources import model_among, read_source
+
+if TYPE_CHECKING:
+    from fepysr_dyn.system import OdeSystem
+    from fepysr_dyn.validation import Validation
+
+EXAMPLES = (
+    "fepysr-dyn validate found measurements.csv",
+    "fepysr-dyn validate model.toml measurements.csv --input S --json",
+    "fepysr-dyn validate found tyson_two_protein --noise 0.01",
+)
+NOT_REPRODUCED = 1
+
+
+def validate(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL_OR_RESULT",
+            help="The name or TOML file of a model, or the folder of a discovery.",
+            show_default=False,
+        ),
+    ],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA_OR_MODEL...",
+            help="CSV or NetCDF files, or a model, which is simulated first.",
+            show_default=False,
+        ),
+    ],
+    inputs: Inputs = [],  # noqa: B006 (typer copies defaults)
+    states: States = [],  # noqa: B006
+    time: Time = "time",
+    experiment: Experiment = "experiment",
+    breakpoints: Breakpoints = "auto",
+    delimiter: Delimiter = ",",
+    decimal: Decimal = ".",
+    noise: Annotated[float, typer.Option(help="Noise level α when a model is simulated.")] = 0.0,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            "--truth",
+            metavar="MODEL",
+            help="Also compare the equations with this model's.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> int:
+    """Integrate a model again under every experiment and compare it with the data.
+
+    The model says which columns of the data are states and which are inputs. Exit code 1: some state of some
+    experiment has an R² of 0.9 or less.
+    """
+    from fepysr_dyn.validation import validate as run_validation
+
+    system = _system(model)
+    true_system = None if truth is None else _system(truth)
+    with noting_warnings() as notes, working("reading"):
+        source = read_source(
+            sources,
+            inputs or list(system.inputs),
+            states or list(system.states),
+            noise=noise,
+            seed=seed,
+            time=time,
+            experiment=experiment,
+            breakpoints=breakpoints,
+            delimiter=delimiter,
+            decimal=decimal,
+        )
+    with working("integrating"):
+        scores = run_validation(system, source.runs, truth=true_system or source.truth)
+    print_warnings(notes)
+    if json:
+        print_json({"model": system.name, **scores.to_dict(), "warnings": notes})
+    else:
+        show(scores)
+    return 0 if scores.reproduced else NOT_REPRODUCED
+
+
+def show(scores: Validation) -> None:
+    """Print the scores for people."""
+    rows = []
+    for run in scores.runs:
+        diverged = "" if run.diverged_at is None else number(run.diverged_at)
+        for state, r2 in run.r2.items():
+            rows.append((run.experiment, state, r2, run.nrmse[state], str(run.outcome), diverged))
+    columns = ("experiment", "state", "R²", "NRMSE", "outcome", "diverged at")
+    print_table("Integrated again", columns, rows)
+    for run in scores.runs:
+        if run.message:
+            print_text(f"{run.experiment}: {run.message}")
+        if run.horizon is not None:
+            print_text(f"{run.experiment}: chaotic; compared up to t = {number(run.horizon)}")
+    for note in scores.notes:
+        print_text(note)
+    for state, score in scores.structure.items():
+        verdict = "equals" if score.recovered else "differs from"
+        shares = f"precision {score.precision:.0%}, recall {score.recall:.0%}"
+        same = ", same structure" if score.same_structure and not score.recovered else ""
+        print_text(f"d{state}/dt {verdict} the true equation ({shares} of the terms{same})")
+    if not scores.reproduced:
+        print_text(f"Not reproduced: smallest R² {number(scores.worst_r2)}, more than 0.9 is needed.")
+
+
+def _system(source: str) -> OdeSystem:
+    """Read a model, or the system of a saved discovery."""
+    from fepysr_dyn.errors import ModelError
+    from fepysr_dyn.model_files import load_model
+
+    folder = Path(source)
+    if folder.is_dir():
+        if not (folder / "system.toml").is_file():
+            raise ModelError(f"{folder}: expected the folder of a discovery with system.toml, found none")
+        return load_model(str(folder / "system.toml"))
+    system = model_among([source])
+    return load_model(source) if system is None else system
