@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fepysr_dyn import __version__
-from fepysr_dyn.cli import derive, discover, features, fit, models, simulate
+from fepysr_dyn.cli import compare, derive, discover, features, fit, models, simulate, validate
 from fepysr_dyn.cli.output import complain
 from fepysr_dyn.errors import FepysrDynError
 
