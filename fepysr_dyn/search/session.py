@@ -24,6 +24,9 @@ RESOLUTION = 1e-11
 #: series of something else, so for them the fit must be exact to the last digits.
 MAX_EXACT_COMPLEXITY = 26
 _LAST_DIGITS = 1e-28
+#: A stated error of the target below this, relative to its scale, is a limit of resolution: derivatives of
+#: samples without noise have one. Above it a fit to the error may be one of many.
+_ALMOST_EXACT = 1e-7
 #: So many of the best-fitting candidates are refitted at a time.
 _REFINED = 4
 
@@ -82,6 +85,12 @@ class Session:
     def best_loss(self) -> float:
         """Smallest loss so far."""
         return min((loss for _, loss in self._front), default=float("inf"))
+
+    @cached_property
+    def resolution(self) -> float:
+        """Relative residual that is no misfit: rounding, or the stated error of a target almost as good."""
+        stated = 1.5 * (self.problem.noise or 0.0) / self.problem.scale
+        return max(RESOLUTION, stated) if stated <= _ALMOST_EXACT else RESOLUTION
 
     def spend(self, evaluations: int) -> None:
         """Count work against the budget."""
@@ -166,7 +175,9 @@ class Session:
 
     def _check_exact(self, candidate: Candidate) -> None:
         small = candidate.complexity <= MAX_EXACT_COMPLEXITY
-        if candidate.loss > (RESOLUTION**2 if small else _LAST_DIGITS) or not self._fits_every_row(candidate):
+        if candidate.loss > (self.resolution**2 if small else _LAST_DIGITS):
+            return
+        if not self._fits_every_row(candidate):
             return
         if self.exact is None or candidate.complexity < self.exact.complexity:
             self.exact = candidate
@@ -176,7 +187,10 @@ class Session:
         problem = self.problem
         residual = problem.measure(tree_values(candidate.expression, self._columns)) - problem.target
         size = float(np.sqrt(np.mean((problem.target * self.balance) ** 2)))
-        return float(np.sqrt(np.mean((residual * self.balance) ** 2))) <= 1e3 * RESOLUTION * (size or 1.0)
+        allowed = 1e3 * RESOLUTION * (size or 1.0)
+        if self.resolution > RESOLUTION:
+            allowed += 3.0 * (problem.noise or 0.0)
+        return float(np.sqrt(np.mean((residual * self.balance) ** 2))) <= allowed
 
     def front(self) -> ParetoFront:
         """Return the front of everything offered."""
