@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from fepysr_dyn.errors import OptionError
 
 MAX_ORDER = 14
 _CHUNK = 50_000
+# Orders that come closer to each other by less than this are not trusted to converge any faster.
+_SLOWEST = 0.95
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class FiniteDifferences:
         if self.order is not None and orders[0] == most and most > 1:
             orders = [most, most - 1]
         tables = [_differentiate(times, values, at, order) for order in orders]
-        errors = [_error(tables, i, noise) for i in range(max(1, len(orders) - 1))]
+        errors = _errors(tables, noise)
         choice = np.argmin(errors, axis=0) if self.order is None else np.zeros(len(at), dtype=int)
         pick = (choice, np.arange(len(at)))
         rates = np.array([table[2] for table in tables])[pick]
@@ -113,13 +116,23 @@ def _differentiate(times: Array, values: Array, at: Array, order: int) -> tuple[
     return values_, value_gain, rates, rate_gain
 
 
-def _error(tables: list[tuple[Array, Array, Array, Array]], i: int, noise: float) -> Array:
-    """Return the standard error of order number i: noise let through, and the distance to the next order."""
+def _errors(tables: list[tuple[Array, Array, Array, Array]], noise: float) -> list[Array]:
+    """Return the standard error of each order but the last: noise let through, and truncation.
+
+    The truncation is the distance to the next order, and as much again as all later orders would add if
+    the distances went on shrinking as they did last.
+    """
     from scipy.ndimage import maximum_filter1d
 
-    passed = noise * tables[i][3]
     if len(tables) == 1:
-        return passed + np.abs(tables[i][2])
+        return [noise * tables[0][3] + np.abs(tables[0][2])]
     # A difference of two orders may vanish by chance at one point, not at all of its neighbours.
-    missing = maximum_filter1d(np.abs(tables[i + 1][2] - tables[i][2]), 5)
-    return np.asarray(np.hypot(passed, missing))
+    distances = [
+        maximum_filter1d(np.abs(finer[2] - coarse[2]), 5) for coarse, finer in itertools.pairwise(tables)
+    ]
+    errors = []
+    for i, distance in enumerate(distances):
+        before = distances[i - 1] if i else np.full_like(distance, np.inf)
+        shrinking = np.minimum(distance / np.maximum(before, 1e-300), _SLOWEST)
+        errors.append(np.hypot(noise * tables[i][3], distance / (1 - shrinking)))
+    return errors
