@@ -42,8 +42,8 @@ def check_variable_names(states: Iterable[str], inputs: Iterable[str], *, where:
     for name in names:
         if not is_name(name):
             raise DataError(
-                f"{where}: column '{shown(name)}' cannot be a name in a formula: expected letters, digits "
-                "and _, beginning with a letter; rename it or leave it out by naming the states"
+                f"{where}: column '{shown(name)}' cannot be a name in a formula: expected a letter, then "
+                "letters, digits and _, no function's name; rename it or leave it out by naming the states"
             )
     for name in states:
         for taken in (f"d{name}", f"d{name}_se", f"{name}_se"):
@@ -102,7 +102,7 @@ def check_values(values: Array, *, name: str, place: Place, where: str) -> None:
             f"{values[infinite[0]]}{_and_more(len(infinite))}; leave the cell empty if the value is unknown"
         )
     if np.isnan(values).all():
-        raise DataError(f"{where}: column '{name}' has no values at all; leave it out by naming the states")
+        raise DataError(f"{where}: column '{name}' has no values at all; leave it out")
 
 
 def check_breakpoints(points: Iterable[object], *, where: str) -> list[float]:

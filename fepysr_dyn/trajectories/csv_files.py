@@ -166,7 +166,9 @@ class CsvFile:
         given = self.options.delimiter
         if len(names) == 1:
             for other, word in _OTHER_DELIMITERS.items():
-                if other != given and other in line.strip():
+                # Words between spaces may also be a sentence: only names are taken for columns.
+                parts = line.strip().split(other)
+                if other != given and len(parts) > 1 and all(_is_title(part, other) for part in parts):
                     raise DataError(
                         f"{self.where}: expected fields separated by {given!r}, found {word}; "
                         f"say delimiter={other!r} (--delimiter)"
@@ -244,6 +246,10 @@ class CsvFile:
                         f"in line {number}; save the file as UTF-8"
                     ) from None
         raise DataError(f"{self.where}: expected UTF-8 text")
+
+
+def _is_title(text: str, delimiter: str) -> bool:
+    return text.strip().isidentifier() if delimiter == " " else True
 
 
 def _is_number(text: str) -> bool:

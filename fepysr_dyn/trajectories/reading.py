@@ -26,6 +26,10 @@ _OTHER_FORMATS = {
     b"\xfe\xff": "text in UTF-16",
     b"%PDF": "a PDF document",
     b"PAR1": "a Parquet file",
+    b"<!DOCTYP": "a web page",
+    b"<html": "a web page",
+    b"<?xml": "an XML document",
+    b"{": "a JSON document",
 }
 
 

@@ -86,12 +86,10 @@ CSV = {
         "experiment 'b': times must ascend, but 1 follows 2 in line 6",
     ),
     "an open quote": ('time,x,u\n0,1,2\n1,"2,3\n2,3,4\n', "line 3"),
-    "a remark at the top": (
-        "# measured in May\ntime,x,u\n0,1,2\n",
-        "expected fields separated by ',', found spaces",
-    ),
+    "a remark at the top": ("# measured in May\ntime,x,u\n0,1,2\n", "the columns are # measured in May"),
     "only commas": (",,\n,,\n", "column 1 has no name"),
-    "a web page": ("<!DOCTYPE html>\n<html><body>404</body></html>\n", "expected fields separated"),
+    "a web page": ("<!DOCTYPE html>\n<html><body>404</body></html>\n", "found a web page"),
+    "JSON": ('{"time": [0, 1], "x": [1, 2]}', "found a JSON document"),
 }
 
 # name: (bytes of data.csv, what the line must say)
@@ -330,7 +328,7 @@ OTHER = {
     "an unknown command": (["simluate"], "No such command 'simluate'"),
     "an unknown option": (["--verson"], "No such option: --verson"),
     "an unknown model": (["models", "lorentz"], "did you mean 'lorenz'?"),
-    "a model path that leads out": (["models", "../../etc/passwd"], "cannot be read"),
+    "a model path that leads out": (["models", "../no/such/file"], "cannot be read"),
 }
 
 
