@@ -152,10 +152,10 @@ def feature_atoms(problem: RegressionProblem) -> list[Atom]:
 
 def apply(names: Sequence[str], inner: Iterable[Atom]) -> list[Atom]:
     """Return elementary functions of atoms wherever they are defined on all rows."""
-    result = []
+    result, decays = [], []
     for atom in inner:
         if "exp" in names and _is_moderate(atom.values):
-            result.append(Atom(partial(_decay, atom), np.exp(-atom.values)))
+            decays.append(Atom(partial(_decay, atom), np.exp(-atom.values)))
         for name in names:
             symbolic, numeric, domain = FUNCTIONS[name]
             # Of a monomial these are monomials of the same function, or sums of it.
@@ -164,7 +164,7 @@ def apply(names: Sequence[str], inner: Iterable[Atom]) -> list[Atom]:
                 with np.errstate(all="ignore"):
                     values = numeric(atom.values)
                 result.append(Atom(partial(_applied, symbolic, atom), values))
-    return [atom for atom in result if atom.usable]
+    return [atom for atom in (*result, *decays) if atom.usable]
 
 
 def _applied(function: Callable[[sympy.Expr], sympy.Expr], atom: Atom) -> sympy.Expr:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import sympy
@@ -34,6 +35,10 @@ from fepysr_dyn.search.sparse import (
     thinned,
 )
 from fepysr_dyn.search.subsets import SubsetConfig, best_subsets, independent_columns
+
+#: Groups of themes there are at most, and themes with one function in each.
+_GROUPS = 8
+_MAX_THEMES = 300
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,7 @@ class RationalEngine:
 def search_rational(session: Session, config: RationalConfig) -> None:
     """Go through themes from small to large until one gives an exact answer."""
     few = thinned(session.problem, config.rows)
-    groups = list(_theme_groups(few, config))
-    for position, group in enumerate(groups):
+    for position, group in enumerate(_theme_groups(few, config)):
         ranked: list[tuple[float, int, Theme]] = []
         for number, theme in enumerate(group):
             if session.must_stop():
@@ -107,7 +111,7 @@ def search_rational(session: Session, config: RationalConfig) -> None:
             ranked.append((_misfit(few, theme), number, theme))
             session.spend(len(theme))
         ranked.sort(key=lambda item: item[:2])
-        session.report(position / len(groups), ranked[0][2].title if ranked else "")
+        session.report(min(1.0, position / _GROUPS), ranked[0][2].title if ranked else "")
         for _, _, theme in ranked[:5]:
             search_theme(session, few, theme, config)
             if session.must_stop() or session.exact is not None:
@@ -130,7 +134,7 @@ def _theme(
     return Theme(title, *libraries)
 
 
-def _theme_groups(problem: RegressionProblem, config: RationalConfig) -> Iterator[list[Theme]]:
+def _theme_groups(problem: RegressionProblem, config: RationalConfig) -> Iterator[Iterable[Theme]]:
     """Yield groups of themes; within a group the best-fitting themes are looked at first."""
     rows = len(problem.target)
     room = max(8, min(config.max_columns, int(0.6 * rows)))
@@ -152,30 +156,28 @@ def _theme_groups(problem: RegressionProblem, config: RationalConfig) -> Iterato
         mixed = distinct([*variables, *features])
         yield fitting("features", mixed, [(1, 1), (2, 1), (2, 2), (3, 2)])
     simple = apply(names, variables)
-    yield [
-        *fitting("functions of variables", distinct([*variables, *simple]), [(1, 1), (2, 1), (2, 2)]),
-        *_single_function_themes(variables, simple, room, rows, 1),
-    ]
-    inner = inner_arguments(variables, 1)
-    yield _single_function_themes(variables, apply(names, inner), room, rows, 1)
-    yield _single_function_themes(variables, apply(names, inner), room, rows, 2)
+    yield chain(
+        fitting("functions of variables", distinct([*variables, *simple]), [(1, 1), (2, 1), (2, 2)]),
+        _single_function_themes(variables, simple, room, rows, 1),
+    )
+    functions = apply(names, inner_arguments(variables, 1))
+    yield _single_function_themes(variables, functions, room, rows, 1)
+    yield _single_function_themes(variables, functions, room, rows, 2)
     yield _single_function_themes(variables, apply(names, inner_arguments(variables, 2)), room, rows, 1)
 
 
 def _single_function_themes(
     variables: Sequence[Atom], functions: Sequence[Atom], room: int, rows: int, degree: int
-) -> list[Theme]:
-    """Return themes of monomials with the powers of one function."""
-    themes = []
-    for function in distinct(functions):
+) -> Iterator[Theme]:
+    """Yield themes of monomials with the powers of one function."""
+    for function in distinct(functions)[:_MAX_THEMES]:
         monomials = products(variables, degree, room)
         powers: list[tuple[Atom, ...]] = [(), (function,), (function, function)][: degree + 1]
         above = [(*m, *p) for p in powers for m in monomials]
         below = [(*m, *p) for p in powers for m in (monomials if degree > 1 else [()])]
-        theme = _theme(f"quotients with {function.expression}", above, below, rows)
+        theme = _theme("quotients with one function", above, below, rows)
         if len(theme) <= room and len(theme.below) > 1:
-            themes.append(theme)
-    return themes
+            yield theme
 
 
 def search_theme(session: Session, few: RegressionProblem, theme: Theme, config: RationalConfig) -> None:
@@ -248,7 +250,10 @@ def offer_quotient(
     weights = session.row_weights
     session.spend(10)
     fit = implicit_fit(P, Q, problem.target, weights)
-    if len(below) > 1 and np.isfinite(fit.cost):
+    # An explicit fit improves on the implicit one, but hardly by more than this factor.
+    if not session.would_help(least, 0.02 * fit.cost / (len(problem.target) * problem.scale**2)):
+        return float("inf")
+    if len(below) > 1:
         fit = explicit_fit(P, Q, problem.target, weights, fit, 12)
     if not np.isfinite(fit.cost):
         return float("inf")
@@ -284,6 +289,8 @@ def _cleaned_quotient(P: Array, Q: Array, y: Array, weights: Array, fit: Quotien
     near = np.abs(best - np.round(best)) <= NEAR_INTEGER * np.maximum(1.0, np.abs(best))
     rounded = np.where(near, np.round(best), best)
     if not np.any(rounded[: P.shape[1]]) or not np.any(rounded[P.shape[1] :]):
+        return np.asarray(best)
+    if np.sum(near) < 2:
         return np.asarray(best)
     refitted, cost = refit_free(P, Q, y, weights, rounded, near)
     floor = LOSS_FLOOR * float(np.sum((weights * y) ** 2))
