@@ -125,10 +125,10 @@ class CsvFile:
         except UnicodeDecodeError:
             self._complain_about_encoding()
         except (ValueError, OverflowError, OSError) as error:
-            self._find_fault(numbers, label)
+            self._find_fault(numbers)
             raise DataError(f"{self.where}: cannot be read: {shown(str(error), 200)}") from None
         if self._has_quotes or self._delimiters != (len(table) + 1) * (len(columns) - 1):
-            self._find_fault(numbers, label)
+            self._find_fault(numbers)
         if len(table) == 0:
             raise DataError(f"{self.where}: expected samples, found only a line of names")
         labels = None if label is None else table[label]
@@ -197,7 +197,7 @@ class CsvFile:
         if self._counts[b"\0"]:
             raise DataError(f"{self.where}: expected text, found NUL bytes; this is no CSV file in UTF-8")
 
-    def _find_fault(self, numbers: Sequence[str], label: str | None) -> None:
+    def _find_fault(self, numbers: Sequence[str]) -> None:
         """Complain about the first line that does not fit; return if all do."""
         columns = self.columns
         wanted = [(columns.index(name), name) for name in numbers]

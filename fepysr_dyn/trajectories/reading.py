@@ -131,7 +131,7 @@ def _one(item: Any, where: str, name: str, selection: Selection, options: CsvOpt
 
         yield from dataset_tables(item, selection, where=where.replace("table", "dataset"), name=name)
     elif _is_kind(item, "pandas", "DataFrame"):
-        named = [level for level in item.index.names if level is not None]
+        named = [level for level in item.index.names if level is not None and level not in item.columns]
         frame = item.reset_index(level=named) if named else item
         columns = [str(column) for column in frame.columns]
         if len(set(columns)) < len(columns):

@@ -134,6 +134,7 @@ def test_pandas():
     frame = pd.DataFrame(ARRAYS)
     assert_as_given(read_trajectories(frame, inputs="u"))
     assert_as_given(read_trajectories(frame.set_index("time"), inputs="u"))
+    assert_as_given(read_trajectories(frame.set_index("time", drop=False), inputs="u"))
     assert_as_given(read_trajectories(frame.convert_dtypes(), inputs="u"))
     both = pd.concat([frame.assign(experiment="a"), frame.assign(experiment="b")])
     runs = read_trajectories(both.set_index(["experiment", "time"]), inputs="u")
