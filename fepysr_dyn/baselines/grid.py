@@ -32,7 +32,7 @@ SECONDS_PER_RUN = 3.0
 #: Settings whose error is within this factor of the best, or below what any measurement could tell, count as
 #: equally good, and the one with the fewest terms is chosen: least squares without a threshold follows the
 #: errors of the derivatives into terms that are not there.
-TOLERANCE = 1.2
+TOLERANCE = 1.1
 NEGLIGIBLE = 1e-4
 
 
@@ -100,9 +100,14 @@ def choose(
 
 
 def _best(fitted: Sequence[_Attempt]) -> _Attempt:
-    """Return the attempt with the fewest terms among those as good as the best."""
-    least = min(attempt.point.error for attempt in fitted)
-    good = [attempt for attempt in fitted if attempt.point.error <= max(TOLERANCE * least, NEGLIGIBLE)]
+    """Return the attempt with the fewest terms among those that end like the best and are as good."""
+    best = min(fitted, key=lambda attempt: attempt.point.error).point
+    limit = max(TOLERANCE * best.error, NEGLIGIBLE)
+    good = [
+        attempt
+        for attempt in fitted
+        if attempt.point.error <= limit and attempt.point.outcome == best.outcome
+    ]
     return min(good, key=lambda attempt: (attempt.point.terms, attempt.point.error))
 
 
