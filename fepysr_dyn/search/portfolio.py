@@ -9,7 +9,7 @@ needs many long constants may be a series, so the search for a shorter formula g
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,8 @@ from fepysr_dyn.errors import OptionError
 from fepysr_dyn.expressions import complexity
 from fepysr_dyn.search.baseline import baseline
 from fepysr_dyn.search.front import Candidate, ParetoFront
+from fepysr_dyn.search.peeling import rests
+from fepysr_dyn.search.pointwise import refitted
 from fepysr_dyn.search.problem import Budget, Progress, RegressionProblem, Runtime, SearchEngine
 from fepysr_dyn.search.registry import make_engine
 from fepysr_dyn.search.selection import choose, is_exact, surely_exact, with_snapped
@@ -41,11 +43,14 @@ class PortfolioConfig:
         Shares of the rest that the deep engines get, round by round.
     parts : int
         Parts of formulas that go back to the quick engines as features between rounds.
+    rests : int
+        Parts of formulas that are taken away, so that the rest becomes a problem of its own.
     """
 
     quick_share: float = 0.15
     rounds: tuple[float, ...] = (0.15, 0.25, 0.6)
     parts: int = 12
+    rests: int = 6
 
     def __post_init__(self) -> None:
         """Refuse shares that make no sense."""
@@ -103,11 +108,13 @@ class _Run:
         self.exact: Candidate | None = None
         self.notes: list[str] = []
         self._tried: set[sympy.Expr] = set(problem.features)
+        self._peeled: set[sympy.Expr] = set()
         self._fraction = 0.0
 
     def search(self) -> ParetoFront:
         """Run the engines one after the other until one is exact or the budget is used."""
-        self._quick_pass(self.problem, self.config.quick_share, until=0.45 if self.deep else 1.0)
+        self._quick_pass(self.problem, self.config.quick_share, until=0.4 if self.deep else 0.8)
+        self._peel(until=self._fraction + 0.1)
         if not self._done():
             self._deep_rounds()
         if self.exact is not None:
@@ -139,6 +146,7 @@ class _Run:
                 )
             if number + 1 < len(self.config.rounds) and not self._done():
                 self._return_parts()
+                self._peel(until=self._fraction + 0.05)
 
     def _return_parts(self) -> None:
         """Offer the parts of the best formulas to the quick engines."""
@@ -148,7 +156,27 @@ class _Run:
         problem = replace(self.problem, features=(*parts, *self.problem.features))
         self._quick_pass(problem, self.config.quick_share / 2, until=self._fraction)
 
-    def _run(self, engine: SearchEngine, problem: RegressionProblem, share: float, until: float) -> None:
+    def _peel(self, until: float) -> None:
+        """Solve what is left when a part of a good formula is taken away."""
+        fresh = [rest for rest in rests(self.front, self.problem) if rest.part not in self._peeled]
+        chosen = fresh[: self.config.rests]
+        start = self._fraction
+        for index, rest in enumerate(chosen):
+            self._peeled.add(rest.part)
+            for engine in self.quick:
+                if self._done():
+                    return
+                end = start + (until - start) * (index + 1) / len(chosen)
+                self._run(engine, rest.problem, self.config.quick_share / 10, until=end, wrap=rest.wrap)
+
+    def _run(
+        self,
+        engine: SearchEngine,
+        problem: RegressionProblem,
+        share: float,
+        until: float,
+        wrap: Callable[[sympy.Expr], sympy.Expr] | None = None,
+    ) -> None:
         now = time.monotonic()
         seconds = self.runtime.deadline - now
         # A round never takes more of the clock than of the work, so that every engine has its turn.
@@ -166,6 +194,9 @@ class _Run:
         inner = replace(self.runtime, deadline=now + max(seconds, 1e-3), progress=forward)
         found = engine.search(replace(problem, budget=budget), inner)
         self._fraction = max(start, until)
+        if wrap is not None:
+            wrapped = [refitted(wrap(candidate.expression), self.problem, engine.name) for candidate in found]
+            found = ParetoFront.of([candidate for candidate in wrapped if candidate is not None])
         self._take(found)
 
     def _take(self, found: ParetoFront) -> None:

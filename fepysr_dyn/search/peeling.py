@@ -1,0 +1,133 @@
+"""Smaller problems inside a problem: what is left when a term or a factor of a good formula is taken away.
+
+A search often has one part of the truth right long before the rest. Without that part the rest is a problem
+of its own, and a much easier one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import sympy
+
+from fepysr_dyn.expressions import compile_expression, complexity
+from fepysr_dyn.search.front import ParetoFront
+from fepysr_dyn.search.problem import Array, RegressionProblem
+
+#: Formulas of the front whose parts are tried, and coefficients tried for one term.
+_FORMULAS = 8
+_NEAR = 0.35
+#: A factor this close to zero, relative to its size, cannot be divided out.
+_SMALLEST = 1e-3
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What is left of a problem, and how an answer to it answers the whole.
+
+    Parameters
+    ----------
+    problem : RegressionProblem
+        With another target, and less room for complexity.
+    part : sympy expression
+        What was taken away; tells rests apart.
+    wrap : callable
+        From a formula for the rest to one for the whole.
+    """
+
+    problem: RegressionProblem
+    part: sympy.Expr
+    wrap: Callable[[sympy.Expr], sympy.Expr]
+
+
+def rests(front: ParetoFront, problem: RegressionProblem) -> Iterator[Rest]:
+    """Yield the rests of a front's best formulas, those of the best fits first.
+
+    Examples
+    --------
+    >>> from fepysr_dyn.expressions import parse
+    >>> from fepysr_dyn.search.front import evaluate_candidate
+    >>> x = np.linspace(1, 2, 20)
+    >>> problem = RegressionProblem({"x": x}, x**2 + np.sin(3 * x))
+    >>> front = ParetoFront.of([evaluate_candidate(parse("1.03*x**2 + 0.1"), problem, "example")])
+    >>> [rest.part for rest in rests(front, problem)][0]
+    x**2
+    """
+    seen: set[sympy.Expr] = set()
+    for candidate in list(reversed(front.candidates))[:_FORMULAS]:
+        for rest in (
+            *_without_terms(candidate.expression, problem),
+            *_without_factors(candidate.expression, problem),
+        ):
+            if rest.part not in seen:
+                seen.add(rest.part)
+                yield rest
+
+
+def _without_terms(expression: sympy.Expr, problem: RegressionProblem) -> Iterator[Rest]:
+    terms = [term for term in sympy.Add.make_args(expression) if term.free_symbols]
+    ranked = sorted(terms, key=lambda term: -_spread(term, problem))
+    for term in ranked[:3]:
+        number, shape = term.as_coeff_Mul()
+        for value in _simple_near(float(number)):
+            part = value * shape
+            target = problem.target - problem.measure(_values(part, problem))
+            yield _rest(problem, part, target, problem.weights, partial(_plus, part))
+
+
+def _without_factors(expression: sympy.Expr, problem: RegressionProblem) -> Iterator[Rest]:
+    if problem.measurement is not None:
+        return
+    for term in (expression, *sympy.Add.make_args(expression)):
+        _, shape = term.as_coeff_Mul()
+        for factor in sympy.Mul.make_args(shape):
+            if not factor.free_symbols or factor == expression:
+                continue
+            values = _values(factor, problem)
+            size = np.abs(values)
+            if not np.all(np.isfinite(values)) or np.min(size) <= _SMALLEST * np.median(size):
+                continue
+            weights = values**2 if problem.weights is None else problem.weights * values**2
+            yield _rest(problem, factor, problem.target / values, weights, partial(_times, factor))
+
+
+def _rest(
+    problem: RegressionProblem,
+    part: sympy.Expr,
+    target: Array,
+    weights: Array | None,
+    wrap: Callable[[sympy.Expr], sympy.Expr],
+) -> Rest:
+    room = max(3, problem.max_complexity - complexity(part) - 1)
+    return Rest(replace(problem, target=target, weights=weights, max_complexity=room), part, wrap)
+
+
+def _plus(part: sympy.Expr, found: sympy.Expr) -> sympy.Expr:
+    return found + part
+
+
+def _times(part: sympy.Expr, found: sympy.Expr) -> sympy.Expr:
+    return found * part
+
+
+def _simple_near(value: float) -> list[sympy.Expr]:
+    """Return the simple coefficients a distorted one may stand for, the nearest first."""
+    whole = [Fraction(round(value)), Fraction(round(value * 2), 2)]
+    near = {number for number in whole if number and abs(float(number) - value) <= _NEAR * abs(value)}
+    ordered = sorted(near, key=lambda number: (number.denominator, abs(float(number) - value)))
+    return [sympy.Rational(number.numerator, number.denominator) for number in ordered]
+
+
+def _values(expression: sympy.Expr, problem: RegressionProblem) -> Array:
+    function = compile_expression(expression, problem.names)
+    return function(*(np.asarray(column, dtype=np.float64) for column in problem.columns.values()))
+
+
+def _spread(term: sympy.Expr, problem: RegressionProblem) -> float:
+    with np.errstate(all="ignore"):
+        spread = float(np.std(problem.measure(_values(term, problem))))
+    return spread if np.isfinite(spread) else 0.0
