@@ -28,7 +28,8 @@ _ONE = np.uint64(1)
 class Island(NamedTuple):
     """State of an island; rows up to `population` age, the others are the archive's places.
 
-    `clock` counts births; `occupied` lists filled places, its length in `filled`.
+    `clock` counts births; `occupied` lists filled places, its length in `filled`; `wishes` are the next frame
+    to try and the step to the one after.
     """
 
     codes: Codes
@@ -42,12 +43,13 @@ class Island(NamedTuple):
     occupied: Integers
     filled: Integers
     clock: Integers
+    wishes: Integers
     stream: Stream
     population: int
 
 
-def make_island(population: int, max_cost: int, nodes: int, seed: int) -> Island:
-    """Make an empty island with its own random stream."""
+def make_island(population: int, max_cost: int, nodes: int, seed: int, wishes: tuple[int, int]) -> Island:
+    """Make an empty island with its own random stream and its share of the frames to try first."""
     places = population + (max_cost + 1) * NICHES
     return Island(
         codes=np.zeros((places, nodes), dtype=np.int16),
@@ -61,6 +63,7 @@ def make_island(population: int, max_cost: int, nodes: int, seed: int) -> Island
         occupied=np.zeros(places, dtype=np.int64),
         filled=np.zeros(1, dtype=np.int64),
         clock=np.zeros(1, dtype=np.int64),
+        wishes=np.array(wishes, dtype=np.int64),
         stream=np.array([seed], dtype=np.uint64),
         population=population,
     )
@@ -84,7 +87,8 @@ def niche_of(codes: Codes, length: int, terms: int) -> int:
         code = codes[i]
         if 4 <= code < 32 and code != 6 and code != 7 and code != 8:
             kinds |= _ONE << np.uint64(code)
-    return int(mix(kinds) % np.uint64(NICHES))
+    niche: int = np.int64(mix(kinds) % np.uint64(NICHES))  # type: ignore[assignment]
+    return niche
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Solve backwards: what would a subtree have to be for the whole to fit, and which small sums come close?"""
+"""What a subtree would have to be for the whole to fit, and which small sums come close to that."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _nearest_turn(angle: float, current: float) -> float:
 
 @kernel
 def invert_unary(code: int, t: float, current: float) -> float:
-    """Return the operand that gives `t`, on the branch nearest to the current operand; NaN if there is none."""
+    """Return the operand that gives `t` on the branch nearest to the current one; NaN if there is none."""
     if code == 6:
         return -t
     if code == 7:
@@ -118,7 +118,7 @@ def invert_binary(code: int, is_left: bool, t: float, other: float) -> float:
     if code == 4:
         return t * other if is_left else other / t
     if is_left:
-        return t ** (1.0 / other) if t > 0.0 else np.nan
+        return float(t ** (1.0 / other)) if t > 0.0 else np.nan
     return math.log(t) / math.log(other) if t > 0.0 and other > 0.0 else np.nan
 
 
@@ -132,8 +132,8 @@ def slope_binary(code: int, is_left: bool, x: float, other: float) -> float:
     if code == 4:
         return 1.0 / other if is_left else other / (x * x)
     if is_left:
-        return other * x ** (other - 1.0)
-    return other**x * math.log(other)
+        return float(other * x ** (other - 1.0))
+    return float(other**x * math.log(other))
 
 
 @kernel
@@ -174,13 +174,20 @@ def invert_path(
 
 @kernel
 def pick_entries(
-    values: Floats, costs: Integers, wanted: Floats, weights: Floats, most: int, picks: Integers,
-    coefficients: Floats, stream: Stream,
+    values: Floats,
+    costs: Integers,
+    wanted: Floats,
+    weights: Floats,
+    most: int,
+    picks: Integers,
+    coefficients: Floats,
+    stream: Stream,
 ) -> int:
     """Choose library entries whose weighted sum with an intercept comes closest to the wanted values.
 
-    Matching pursuit with an exact refit after each pick; now and then the second best is taken, as the
-    best one to add is not always part of the best sum. Returns how many were picked.
+    Orthogonal least squares: the pick that leaves least is taken and all others are projected off it; now and
+    then the second best is taken, as the best one to add is not always part of the best sum. Returns how many
+    were picked.
     """
     entries, rows = values.shape
     basis = np.empty((MAX_PICKS + 1, rows))
@@ -213,18 +220,20 @@ def pick_entries(
     while count < most:
         for r in range(rows):
             pull[r] = rest[r] * weights[r]
+        left = dot(rest, rest)
         best, second = -1, -1
-        best_gain, second_gain = 0.0, 0.0
+        best_score, second_score = np.inf, np.inf
         for g in range(entries):
             if norms[g] <= 0.0:
                 continue
             overlap = dot(values[g], pull)
-            gain = overlap * overlap / norms[g] / (1.0 + 0.01 * costs[g])
-            if gain > best_gain:
-                second, second_gain = best, best_gain
-                best, best_gain = g, gain
-            elif gain > second_gain:
-                second, second_gain = g, gain
+            # What would remain decides, and only among near equals the cost.
+            score = (max(left - overlap * overlap / norms[g], 0.0) + 1e-12 * left) * (1.0 + 0.03 * costs[g])
+            if score < best_score:
+                second, second_score = best, best_score
+                best, best_score = g, score
+            elif score < second_score:
+                second, second_score = g, score
         if best < 0:
             break
         if second >= 0 and uniform(stream) < 0.2:
@@ -249,8 +258,15 @@ def pick_entries(
             rest[r] -= projections[count + 1] * column[r]
         picks[count] = best
         count += 1
-        if dot(rest, rest) < 1e-20 * total:
+        if count == most or dot(rest, rest) < 1e-20 * total:
             break
+        for r in range(rows):
+            pull[r] = column[r] * weights[r]
+        for g in range(entries):
+            if norms[g] > 0.0:
+                overlap = dot(values[g], pull)
+                shorter = norms[g] - overlap * overlap
+                norms[g] = shorter if shorter > 1e-9 * norms[g] else 0.0
     for j in range(count, -1, -1):
         value = projections[j]
         for k in range(j + 1, count + 1):

@@ -23,6 +23,8 @@ class EvolutionConfig:
         How often a parent comes from the archive of different kinds of expressions.
     parsimony : float
         How strongly complexities that are already common are held back.
+    skeleton_share : float
+        How often solving backwards starts from a small expression instead of an individual.
     library : int
         Small expressions kept for solving backwards.
     screening_rows : int
@@ -40,8 +42,9 @@ class EvolutionConfig:
     tournament: int = 8
     archive_share: float = 0.3
     parsimony: float = 20.0
+    skeleton_share: float = 0.4
     library: int = 3_000
-    screening_rows: int = 128
+    screening_rows: int = 64
     search_rows: int = 2_000
     epoch: int = 4_000
     resolution: float = 1e-24
@@ -53,8 +56,9 @@ class EvolutionConfig:
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise OptionError(f"evolution: {name} must be at least {value}, got {getattr(self, name)}")
-        if not 0.0 <= self.archive_share <= 1.0:
-            raise OptionError(f"evolution: archive_share must lie in [0, 1], got {self.archive_share}")
+        for name in ("archive_share", "skeleton_share"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise OptionError(f"evolution: {name} must lie in [0, 1], got {getattr(self, name)}")
         if self.parsimony < 0.0:
             raise OptionError(f"evolution: parsimony must not be negative, got {self.parsimony}")
         if not self.resolution > 0.0:

@@ -11,105 +11,22 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fepysr_dyn.search.evolution.fitting import dot, evaluate_terms, fill, fit_terms, loss_of, measure, subtract_multiple
+from fepysr_dyn.search.evolution.fitting import (
+    dot,
+    evaluate_terms,
+    fill,
+    fit_terms,
+    measure,
+    subtract_multiple,
+)
 from fepysr_dyn.search.evolution.jit import kernel
-from fepysr_dyn.search.evolution.kernels import forward
 from fepysr_dyn.search.evolution.workspace import MAX_CONSTANTS, Data, Workspace
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int16]
 
-
-@kernel
-def backward_unary(code: int, a: Floats, value: Floats, up: Floats, down: Floats) -> None:
-    """Pass the derivative of a block through an operator of one operand."""
-    n = a.shape[0]
-    for r in range(n):
-        x = a[r]
-        if code == 6:
-            slope = -1.0
-        elif code == 7:
-            slope = 2.0 * x
-        elif code == 8:
-            slope = 3.0 * x * x
-        elif code == 9:
-            slope = -value[r] * value[r]
-        elif code == 10:
-            slope = value[r]
-        elif code == 11:
-            slope = 1.0 / x
-        elif code == 12:
-            slope = 0.5 / value[r]
-        elif code == 13:
-            slope = np.sign(x)
-        elif code == 14:
-            slope = 0.0
-        elif code == 15:
-            slope = math.cos(x)
-        elif code == 16:
-            slope = -math.sin(x)
-        elif code == 17:
-            slope = 1.0 + value[r] * value[r]
-        elif code == 18:
-            slope = 1.0 - value[r] * value[r]
-        elif code == 19:
-            slope = math.cosh(x)
-        elif code == 20:
-            slope = math.sinh(x)
-        else:
-            slope = 1.0 / (1.0 + x * x)
-        down[r] = up[r] * slope
-
-
-@kernel
-def backward_binary(
-    code: int, a: Floats, b: Floats, value: Floats, up: Floats, left: Floats, right: Floats
-) -> None:
-    """Pass the derivative of a block through an operator of two operands."""
-    for r in range(a.shape[0]):
-        if code == 1:
-            left[r] = up[r]
-            right[r] = up[r]
-        elif code == 2:
-            left[r] = up[r]
-            right[r] = -up[r]
-        elif code == 3:
-            left[r] = up[r] * b[r]
-            right[r] = up[r] * a[r]
-        elif code == 4:
-            left[r] = up[r] / b[r]
-            right[r] = -up[r] * value[r] / b[r]
-        else:
-            left[r] = up[r] * b[r] * a[r] ** (b[r] - 1.0)
-            # At a base of zero the limit is zero for positive exponents.
-            right[r] = up[r] * value[r] * math.log(a[r]) if a[r] != 0.0 else 0.0
-
-
-@kernel
-def _backward(codes: Codes, root: int, work: Workspace, m: int) -> None:
-    """Fill the adjoints of all nodes under a root from the values on the tape."""
-    for r in range(m):
-        work.adjoint[root, r] = 1.0
-    for i in range(root, root - work.sizes[root], -1):
-        code = codes[i]
-        if code == 0 or code >= 32:
-            continue
-        right = i - 1
-        if code >= 6:
-            backward_unary(
-                code, work.tape[right][:m], work.tape[i][:m], work.adjoint[i][:m], work.adjoint[right][:m]
-            )
-        else:
-            left = right - work.sizes[right]
-            backward_binary(
-                code,
-                work.tape[left][:m],
-                work.tape[right][:m],
-                work.tape[i][:m],
-                work.adjoint[i][:m],
-                work.adjoint[left][:m],
-                work.adjoint[right][:m],
-            )
+#: Constants beyond this size compensate each other and no longer mean anything.
+_LARGEST = 1e8
 
 
 @kernel
@@ -126,9 +43,7 @@ def find_constants(codes: Codes, terms: int, work: Workspace) -> int:
 
 
 @kernel
-def differentiate(
-    codes: Codes, values: Floats, terms: int, count: int, data: Data, work: Workspace
-) -> None:
+def differentiate(codes: Codes, values: Floats, terms: int, count: int, data: Data, work: Workspace) -> None:
     """Fill `slopes`: derivative of its summand with respect to each listed constant, on every row."""
     rows = data.X.shape[1]
     block = work.tape.shape[1]
@@ -137,8 +52,8 @@ def differentiate(
         for t in range(terms):
             root = work.roots[t]
             first = root - work.sizes[root] + 1
-            forward(codes, values, work.sizes, (first, root + 1), data.X, low, work.tape)
-            _backward(codes, root, work, m)
+            work.forward(codes, values, work.sizes, (first, root + 1), data.X, low, work.tape)
+            work.backward(codes, work.sizes, root, work.tape, work.adjoint, m)
             for c in range(count):
                 place = work.places[c]
                 if first <= place <= root:
@@ -221,6 +136,9 @@ def optimise_constants(
     normal = work.normal
     gradient, step, old = work.vectors[0], work.vectors[1], work.vectors[2]
     damping = 1e-2
+    # Without a loss that is good enough, go on to the end.
+    tolerance = 1e-3 if least > 0.0 else 1e-9
+    improved = True
     for _ in range(iterations):
         differentiate(codes, values, terms, count, data, work)
         _project_slopes(terms, count, data, work)
@@ -236,9 +154,13 @@ def optimise_constants(
             if not _solve_damped(normal, work.lower, gradient, damping, count, step):
                 damping = damping * 10.0 + 1e-8
                 continue
+            largest = 0.0
             for i in range(count):
                 values[work.places[i]] = old[i] + step[i]
-            trial = loss_of(codes, values, length, data, work)
+                largest = max(largest, abs(old[i] + step[i]))
+            trial = np.inf
+            if largest < _LARGEST and evaluate_terms(codes, values, length, data, work) >= 0:
+                trial = fit_terms(terms, data, work)
             spent += 1
             if trial < loss:
                 loss = trial
@@ -249,8 +171,10 @@ def optimise_constants(
         if not improved:
             for i in range(count):
                 values[work.places[i]] = old[i]
-            loss = loss_of(codes, values, length, data, work)
             break
-        if loss < least or start - loss < 1e-3 * loss:
+        if loss < least or start - loss < tolerance * loss:
             break
+    # The workspace may still hold a refused trial.
+    if not improved and evaluate_terms(codes, values, length, data, work) >= 0:
+        loss = fit_terms(terms, data, work)
     return loss, spent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,12 +21,12 @@ _FUNCTIONS: dict[type[sympy.Basic], int] = {
     **{sympy.cos: op.COS, sympy.tan: op.TAN, sympy.tanh: op.TANH, sympy.sinh: op.SINH, sympy.cosh: op.COSH},
     **{sympy.atan: op.ATAN},
 }
-_UNARY = {
+_UNARY: dict[int, Callable[[sympy.Expr], sympy.Expr]] = {
     **{code: function for function, code in _FUNCTIONS.items()},
     **{op.NEG: lambda a: -a, op.SQUARE: lambda a: a**2, op.CUBE: lambda a: a**3, op.INV: lambda a: 1 / a},
     **{op.SQRT: sympy.sqrt},
 }
-_BINARY = {
+_BINARY: dict[int, Callable[[sympy.Expr, sympy.Expr], sympy.Expr]] = {
     **{op.ADD: lambda a, b: a + b, op.SUB: lambda a, b: a - b, op.MUL: lambda a, b: a * b},
     **{op.DIV: lambda a, b: a / b, op.POW: lambda a, b: a**b},
 }
@@ -136,7 +136,9 @@ class _Writer:
     def operator(self, code: int, node: sympy.Expr) -> None:
         """Append an operator, if it is allowed."""
         if code not in self.allowed:
-            raise ExpressionError(f"operator '{op.NAMES[code]}' is not allowed but '{to_text(node)}' needs it")
+            raise ExpressionError(
+                f"operator '{op.NAMES[code]}' is not allowed but '{to_text(node)}' needs it"
+            )
         self.put(code)
 
     def sum(self, node: sympy.Expr) -> None:
@@ -173,6 +175,8 @@ class _Writer:
     def power(self, base: sympy.Expr, exponent: sympy.Expr) -> None:
         """Append a power by the shortest allowed way."""
         node = base**exponent
+        if exponent.is_Float and float(2 * exponent).is_integer():
+            exponent = sympy.Rational(int(2 * exponent), 2)
         if exponent == 1:
             self.write(base)
         elif exponent in _POWERS and _POWERS[exponent] in self.allowed:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fepysr_dyn.errors import ExpressionError
+from fepysr_dyn.expressions import complexity
 from fepysr_dyn.search.evolution.config import EvolutionConfig
 from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
@@ -82,11 +83,18 @@ class _Search:
                 self.problem.max_complexity,
                 self.task.nodes,
                 int(source.generate_state(1, np.uint64)[0]),
+                (i, config.islands),
             )
-            for source in sources[:-1]
+            for i, source in enumerate(sources[:-1])
         ]
         self.settings = np.array(
-            [config.tournament, config.archive_share, config.parsimony, config.resolution]
+            [
+                config.tournament,
+                config.archive_share,
+                config.parsimony,
+                config.resolution,
+                config.skeleton_share,
+            ]
         )
         self.spent = 0.0
 
@@ -195,11 +203,11 @@ class _Search:
                 continue
             lowest = loss
             program, loss = finisher.refit(program)
-            program, loss = finisher.prune(program, loss)
+            if loss < self.engine.config.resolution:
+                program, loss = finisher.prune(program, loss)
             for expression in finisher.expressions(program):
-                candidate = evaluate_candidate(expression, self.problem, "evolution")
-                if candidate.complexity <= self.problem.max_complexity:
-                    found.append(candidate)
+                if complexity(expression) <= self.problem.max_complexity:
+                    found.append(evaluate_candidate(expression, self.problem, "evolution"))
         return found
 
 
@@ -218,17 +226,19 @@ def advance_island(
     stop: Callable[[], bool] | None,
 ) -> tuple[Island, float]:
     """Advance one island by a number of evaluations; a pure function but for the time limit."""
+    from fepysr_dyn.search.evolution.compiled import compile_kernels
     from fepysr_dyn.search.evolution.evolve import evolve
     from fepysr_dyn.search.evolution.workspace import make_workspace
 
     work = make_workspace(task.search, task.nodes)
+    kernels = compile_kernels(island, task, work)
     chunk = max(20.0, _CHUNK * 500.0 / max(task.search.X.shape[1], 50))
     spent = 0.0
     while spent < share:
         if time.monotonic() > deadline or (stop is not None and stop()):
             break
         spent += evolve(
-            island, task.search, work, task.rules, task.library, settings, min(chunk, share - spent)
+            kernels, island, task.search, work, task.rules, task.library, settings, min(chunk, share - spent)
         )
         if island.losses.min() < settings[3]:
             break

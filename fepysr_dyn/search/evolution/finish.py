@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.search.evolution.constants import optimise_constants
 from fepysr_dyn.search.evolution.encoding import Program, decode, number
-from fepysr_dyn.search.evolution.evolve import normalise
-from fepysr_dyn.search.evolution.fitting import loss_of, split_terms
-from fepysr_dyn.search.evolution.kernels import arity, subtree_sizes
+from fepysr_dyn.search.evolution.kernels import subtree_sizes
 from fepysr_dyn.search.evolution.mutation import Rules, cost_of
+from fepysr_dyn.search.evolution.normalising import normalise
+from fepysr_dyn.search.evolution.opcodes import ARITY, FIRST_INPUT
 from fepysr_dyn.search.evolution.workspace import Data, Workspace, make_workspace
 
 Floats = NDArray[np.float64]
@@ -55,7 +55,7 @@ class Finisher:
         loss, _ = optimise_constants(codes, values, length, self.data, self.work, iterations, 0.0)
         rounded = np.where(_is_integer(values), np.round(values), values)
         if not np.array_equal(rounded, values):
-            trial = loss_of(codes, rounded, length, self.data, self.work)
+            trial, _ = optimise_constants(codes, rounded, length, self.data, self.work, 0, 0.0)
             if trial <= max(loss * (1 + 1e-6), self.resolution):
                 return Program(codes[:length], rounded[:length]), trial
         return Program(codes[:length], values[:length]), loss
@@ -76,11 +76,10 @@ class Finisher:
     def expressions(self, program: Program) -> Iterator[sympy.Expr]:
         """Yield the formula with all its linear coefficients, then with fewer of them."""
         codes, values, length = self._padded(program)
-        if not loss_of(codes, values, length, self.data, self.work) < np.inf:
+        loss, _ = optimise_constants(codes, values, length, self.data, self.work, 0, 0.0)
+        if not loss < np.inf:
             return
-        terms = split_terms(
-            codes, length, self.work.sizes, self.work.roots, self.work.pending, self.data.is_scaled
-        )
+        terms = int(self.work.terms[0])
         parts = []
         for t in range(terms):
             root = int(self.work.roots[t])
@@ -118,7 +117,7 @@ class Finisher:
         subtree_sizes(codes, length, sizes)
         before = cost_of(codes, length, self.rules.costs)
         for node in range(length - 1, -1, -1):
-            operands = arity(int(codes[node]))
+            operands = 0 if codes[node] >= FIRST_INPUT else int(ARITY[codes[node]])
             first, right = node - int(sizes[node]) + 1, node - 1
             spans = [(first, node)] if operands == 1 else []
             if operands == 2:

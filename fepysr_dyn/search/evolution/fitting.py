@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.search.evolution.jit import kernel
-from fepysr_dyn.search.evolution.kernels import forward, subtree_sizes
+from fepysr_dyn.search.evolution.kernels import subtree_sizes
 from fepysr_dyn.search.evolution.workspace import MAX_TERMS, Data, Workspace
 
 Floats = NDArray[np.float64]
@@ -23,6 +23,8 @@ Integers = NDArray[np.int64]
 
 #: A column this much shorter after projection is a combination of the ones before it.
 _DEPENDENT = 1e-10
+#: Largest summand beside the target.
+_CANCELLATION = 1e4
 
 
 @kernel
@@ -119,6 +121,7 @@ def evaluate_terms(codes: Codes, values: Floats, length: int, data: Data, work: 
     """Evaluate the summands on all rows; return how many, or -1 if one of them is not finite somewhere."""
     subtree_sizes(codes, length, work.sizes)
     terms = split_terms(codes, length, work.sizes, work.roots, work.pending, data.is_scaled)
+    work.terms[0] = terms
     rows = data.X.shape[1]
     block = work.tape.shape[1]
     for low in range(0, rows, block):
@@ -127,7 +130,7 @@ def evaluate_terms(codes: Codes, values: Floats, length: int, data: Data, work: 
         for t in range(terms):
             root = work.roots[t]
             span = (root - work.sizes[root] + 1, root + 1)
-            forward(codes, values, work.sizes, span, data.X, low, work.tape)
+            work.forward(codes, values, work.sizes, span, data.X, low, work.tape)
             result = work.tape[root]
             out = work.outputs[t]
             for r in range(m):
@@ -160,6 +163,7 @@ def fit_terms(terms: int, data: Data, work: Workspace) -> float:
         else:
             measure(data, work.outputs[j - 1], column)
         before = math.sqrt(dot(column, column))
+        work.lengths[j] = before
         for i in range(j):
             overlap = dot(work.basis[i], column)
             work.triangle[i, j] = overlap
@@ -179,6 +183,11 @@ def fit_terms(terms: int, data: Data, work: Workspace) -> float:
             total -= work.triangle[j, k] * work.coefficients[k]
         pivot = work.triangle[j, j]
         work.coefficients[j] = total / pivot if pivot > 0.0 else 0.0
+    # Large summands that cancel are a derivative in disguise, and lose the digits that they cancel.
+    most = _CANCELLATION * math.sqrt(dot(data.target, data.target))
+    for j in range(terms + 1):
+        if abs(work.coefficients[j]) * work.lengths[j] > most:
+            return np.inf
     return dot(residual, residual)
 
 

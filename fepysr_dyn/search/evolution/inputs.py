@@ -34,8 +34,8 @@ _WEIGHTS = {
     "random subtree": 1.0,
     "crossover": 2.0,
     "random tree": 0.05,
-    "add term": 0.12,
-    "solve backwards": 0.35,
+    "add term": 0.6,
+    "solve backwards": 1.0,
     "drop term": 0.5,
 }
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
+from numba import types
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -16,4 +17,17 @@ _SAFE_FAST = {"reassoc", "nsz", "contract"}
 def kernel(function: Function) -> Function:
     """Compile a function when it is first called."""
     compiled = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_SAFE_FAST)(function)
+    find = compiled.get_call_template
+
+    def find_general(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        return find(tuple(_general(argument) for argument in arguments), keywords)
+
+    # Without this, numba compiles one version per literal argument and width of integer.
+    compiled.get_call_template = find_general
     return cast("Function", compiled)
+
+
+def _general(argument: Any) -> Any:
+    """Return the type of a number without its value and width."""
+    plain = types.unliteral(argument)
+    return types.int64 if isinstance(plain, types.Integer) and plain.signed else plain

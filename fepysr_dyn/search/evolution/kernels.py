@@ -116,9 +116,9 @@ def apply_binary(code: int, a: Floats, b: Floats, out: Floats) -> None:
 @kernel
 def forward(
     codes: Codes, values: Floats, sizes: Integers, span: tuple[int, int], X: Floats, low: int, tape: Floats
-) -> None:
-    """Fill the tape with the values of the nodes `span` on the rows from `low` on, one row of the tape a node."""
-    m = min(tape.shape[1], X.shape[1] - low)
+) -> int:
+    """Fill the tape, one row a node, with the values of the nodes `span` on the data rows from `low` on."""
+    m: int = min(tape.shape[1], X.shape[1] - low)
     for i in range(span[0], span[1]):
         code = codes[i]
         out = tape[i][:m]
@@ -135,3 +135,4 @@ def forward(
             apply_binary(code, tape[right - sizes[right]][:m], tape[right][:m], out)
         else:
             apply_unary(code, tape[i - 1][:m], out)
+    return m

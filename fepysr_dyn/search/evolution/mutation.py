@@ -71,9 +71,7 @@ def put_leaf(codes: Codes, values: Floats, end: int, rules: Rules, stream: Strea
 
 
 @kernel
-def put_random_tree(
-    codes: Codes, values: Floats, end: int, nodes: int, rules: Rules, stream: Stream
-) -> int:
+def put_random_tree(codes: Codes, values: Floats, end: int, nodes: int, rules: Rules, stream: Stream) -> int:
     """Append a random tree of about `nodes` nodes.
 
     It is grown by drawing operators until the leaves use up the nodes, written in postfix by keeping a
@@ -112,8 +110,13 @@ def put_random_tree(
 
 @kernel
 def _put_around(
-    parent: tuple[Codes, Floats], node: int, size: int, child: tuple[Codes, Floats], end: int,
-    rules: Rules, stream: Stream,
+    parent: tuple[Codes, Floats],
+    node: int,
+    size: int,
+    child: tuple[Codes, Floats],
+    end: int,
+    rules: Rules,
+    stream: Stream,
 ) -> int:
     """Append a subtree with a random operator on top of it."""
     codes, values = parent
@@ -164,8 +167,13 @@ def _other_operator(code: int, choices: Integers, stream: Stream) -> int:
 
 @kernel
 def _put_changed_node(
-    parent: tuple[Codes, Floats], node: int, sizes: Integers, child: tuple[Codes, Floats], end: int,
-    rules: Rules, stream: Stream,
+    parent: tuple[Codes, Floats],
+    node: int,
+    sizes: Integers,
+    child: tuple[Codes, Floats],
+    end: int,
+    rules: Rules,
+    stream: Stream,
 ) -> int:
     """Append a subtree with another operator, input or constant at its top."""
     codes, values = parent
@@ -190,8 +198,15 @@ def _put_changed_node(
 
 @kernel
 def mutate(
-    kind: int, parent: tuple[Codes, Floats], length: int, mate: tuple[Codes, Floats], mate_length: int,
-    child: tuple[Codes, Floats], rules: Rules, stream: Stream, sizes: Integers,
+    kind: int,
+    parent: tuple[Codes, Floats],
+    length: int,
+    mate: tuple[Codes, Floats],
+    mate_length: int,
+    child: tuple[Codes, Floats],
+    rules: Rules,
+    stream: Stream,
+    sizes: Integers,
 ) -> int:
     """Write a changed copy of the parent; return its length, 0 if it does not fit.
 
@@ -256,7 +271,11 @@ def cost_of(codes: Codes, length: int, costs: Integers) -> int:
 
 @kernel
 def join_terms(
-    parent: tuple[Codes, Floats], roots: Integers, terms: int, skipped: int, sizes: Integers,
+    parent: tuple[Codes, Floats],
+    roots: Integers,
+    terms: int,
+    skipped: int,
+    sizes: Integers,
     child: tuple[Codes, Floats],
 ) -> int:
     """Write the sum of the summands without their linear coefficients, leaving one out if asked to."""

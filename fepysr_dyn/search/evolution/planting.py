@@ -9,9 +9,9 @@ import numpy as np
 from fepysr_dyn.search.evolution.archive import Island, archive, niche_of, oldest, store
 from fepysr_dyn.search.evolution.constants import optimise_constants
 from fepysr_dyn.search.evolution.encoding import Program
-from fepysr_dyn.search.evolution.evolve import normalise
 from fepysr_dyn.search.evolution.inputs import Task
 from fepysr_dyn.search.evolution.mutation import cost_of
+from fepysr_dyn.search.evolution.normalising import normalise
 from fepysr_dyn.search.evolution.workspace import make_workspace
 
 

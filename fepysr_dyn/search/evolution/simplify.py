@@ -66,7 +66,7 @@ def scalar_binary(code: int, x: float, y: float) -> float:
         return x * y
     if code == 4:
         return x / y
-    return x**y
+    return float(x**y)
 
 
 @kernel

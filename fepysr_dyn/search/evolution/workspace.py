@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +40,10 @@ class Data(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Memory of one worker for the evaluation of one program at a time."""
+    """Memory of one worker for the evaluation of one program at a time, and the kernels that fill it."""
 
+    forward: Any
+    backward: Any
     tape: Floats
     adjoint: Floats
     outputs: Floats
@@ -53,8 +56,10 @@ class Workspace(NamedTuple):
     sizes: Integers
     roots: Integers
     places: Integers
+    terms: Integers
     pending: Integers
     projections: Floats
+    lengths: Floats
     normal: Floats
     lower: Floats
     vectors: Floats
@@ -79,7 +84,10 @@ def make_data(problem: RegressionProblem, inputs: Floats, *, is_scaled: bool) ->
 def make_workspace(data: Data, nodes: int) -> Workspace:
     """Allocate the memory for programs of at most `nodes` nodes."""
     rows, measured = data.X.shape[1], data.target.shape[0]
+    forward, backward = _evaluation()
     return Workspace(
+        forward=forward,
+        backward=backward,
         tape=np.zeros((nodes, BLOCK)),
         adjoint=np.zeros((nodes, BLOCK)),
         outputs=np.zeros((MAX_TERMS, rows)),
@@ -92,11 +100,28 @@ def make_workspace(data: Data, nodes: int) -> Workspace:
         sizes=np.zeros(nodes, dtype=np.int64),
         roots=np.zeros(MAX_TERMS, dtype=np.int64),
         places=np.zeros(MAX_CONSTANTS, dtype=np.int64),
+        terms=np.zeros(1, dtype=np.int64),
         pending=np.zeros(2 * MAX_TERMS, dtype=np.int64),
         projections=np.zeros(MAX_TERMS + 1),
+        lengths=np.zeros(MAX_TERMS + 1),
         normal=np.zeros((MAX_CONSTANTS, MAX_CONSTANTS)),
         lower=np.zeros((MAX_CONSTANTS, MAX_CONSTANTS)),
         vectors=np.zeros((3, MAX_CONSTANTS)),
+    )
+
+
+@cache
+def _evaluation() -> tuple[Any, Any]:
+    """Compile evaluation and derivatives, or read them from disk."""
+    from fepysr_dyn.search.evolution.derivatives import backward
+    from fepysr_dyn.search.evolution.kernels import forward
+    from fepysr_dyn.search.evolution.pointers import Pointer
+
+    codes, values, sizes = np.zeros(1, dtype=np.int16), np.zeros(1), np.zeros(1, dtype=np.int64)
+    block = np.zeros((1, 1))
+    return (
+        Pointer(forward, codes, values, sizes, (0, 0), block, 0, block),
+        Pointer(backward, codes, sizes, 0, block, block, 0),
     )
 
 
