@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, combinations, islice
 
 import numpy as np
 import sympy
@@ -142,15 +142,16 @@ def _theme_groups(problem: RegressionProblem, config: RationalConfig) -> Iterato
     features = [a for a in feature_atoms(problem) if not a.expression.is_Symbol]
     names = allowed_functions([n for n in problem.operators if n not in ("/", "inv", "abs", "sign")])
 
-    def fitting(title: str, atoms: Sequence[Atom], degrees: Sequence[tuple[int, int]]) -> list[Theme]:
-        found = []
-        for high, low in degrees:
-            theme = _theme(title, products(atoms, high, room), products(atoms, low, room), rows)
-            if len(theme) <= room and len(theme.below) > 1:
-                found.append(theme)
-        return found[-1:]
+    def fitting(
+        title: str, atoms: Sequence[Atom], degrees: Sequence[tuple[int, int]], most: int = 1
+    ) -> list[Theme]:
+        themes = (
+            _theme(title, products(atoms, high, room), products(atoms, low, room), rows)
+            for high, low in degrees
+        )
+        return [theme for theme in themes if len(theme) <= room and len(theme.below) > 1][-most:]
 
-    yield fitting("small polynomials", variables, [(1, 1), (2, 1), (2, 2)])
+    yield fitting("small polynomials", variables, [(1, 1), (2, 1), (2, 2)], 3)
     yield fitting("polynomials", variables, [(3, 2), (3, 3), (4, 3), (4, 4), (5, 4), (6, 4), (6, 6)])
     if features:
         mixed = distinct([*variables, *features])
@@ -160,6 +161,7 @@ def _theme_groups(problem: RegressionProblem, config: RationalConfig) -> Iterato
         fitting("functions of variables", distinct([*variables, *simple]), [(1, 1), (2, 1), (2, 2)]),
         _single_function_themes(variables, simple, room, rows, 1),
     )
+    yield _two_function_themes(variables, simple, room, rows)
     functions = apply(names, inner_arguments(variables, 1))
     yield _single_function_themes(variables, functions, room, rows, 1)
     yield _single_function_themes(variables, functions, room, rows, 2)
@@ -177,6 +179,17 @@ def _single_function_themes(
         below = [(*m, *p) for p in powers for m in (monomials if degree > 1 else [()])]
         theme = _theme("quotients with one function", above, below, rows)
         if len(theme) <= room and len(theme.below) > 1:
+            yield theme
+
+
+def _two_function_themes(
+    variables: Sequence[Atom], functions: Sequence[Atom], room: int, rows: int
+) -> Iterator[Theme]:
+    """Yield themes of degree two in the variables and two functions, for where all at once are too many."""
+    for first, second in islice(combinations(distinct(functions), 2), _MAX_THEMES):
+        columns = products([*variables, first, second], 2, room)
+        theme = _theme("quotients with two functions", columns, columns, rows)
+        if len(theme) <= room:
             yield theme
 
 

@@ -262,6 +262,8 @@ def _search_products(session: Session, config: SparseConfig) -> None:
     pairs = [(left, chunk, config.wide) for chunk in chunks[: config.max_chunks]]
     several = right[: int(np.sqrt(10 * config.max_products))]
     pairs.append((several, several, replace(config.wide, beam=3, depth=2)))
+    # Simple terms that stand beside a large one come late in a pursuit, so they are always there.
+    simple = [(atom,) for atom in (*left[1:40], *right[1:60])]
     for balanced in (False, True) if session.heavy_tailed else (False,):
         weights = row_factors(few, balanced=balanced)
         for first, second, wide in pairs:
@@ -272,7 +274,8 @@ def _search_products(session: Session, config: SparseConfig) -> None:
             for subset in subsets:
                 offer_terms(session, [a.expression * b.expression for a, b in subset], balanced=balanced)
             if session.exact is None:
-                search_library(session, few, Library.of([(), *found], _rows(few)), config)
+                columns = [(), *simple, *found]
+                search_library(session, few, Library.of(columns, _rows(few)), config)
 
 
 def wide_factors(problem: RegressionProblem) -> tuple[list[Atom], list[Atom]]:

@@ -238,7 +238,8 @@ def _forward(
             for column in np.argsort(-gains, kind="stable")[: config.beam]:
                 if gains[column] > 0:
                     after[tuple(sorted((seed, int(column))))] = seeded.extended(int(column))
-        if size + 2 <= max_terms and A.shape[1] <= config.pairs:
+        most = config.pairs if size > 1 else 2 * config.pairs
+        if size + 2 <= max_terms and A.shape[1] <= most:
             after = levels.setdefault(size + 2, {})
             for state in states[: 1 + (size == 0) + config.beam // 4]:
                 for first, second in _best_pairs(state, config.beam):
