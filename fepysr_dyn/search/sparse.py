@@ -263,7 +263,7 @@ def _search_products(session: Session, config: SparseConfig) -> None:
     several = right[: int(np.sqrt(10 * config.max_products))]
     pairs.append((several, several, replace(config.wide, beam=3, depth=2)))
     # Simple terms that stand beside a large one come late in a pursuit, so they are always there.
-    simple = [(atom,) for atom in (*left[1:40], *right[1:60])]
+    simple: list[tuple[Atom, ...]] = [(atom,) for atom in (*left[1:40], *right[1:60])]
     for balanced in (False, True) if session.heavy_tailed else (False,):
         weights = row_factors(few, balanced=balanced)
         for first, second, wide in pairs:
@@ -274,8 +274,8 @@ def _search_products(session: Session, config: SparseConfig) -> None:
             for subset in subsets:
                 offer_terms(session, [a.expression * b.expression for a, b in subset], balanced=balanced)
             if session.exact is None:
-                columns = [(), *simple, *found]
-                search_library(session, few, Library.of(columns, _rows(few)), config)
+                terms: list[tuple[Atom, ...]] = [(), *simple, *found]
+                search_library(session, few, Library.of(terms, _rows(few)), config)
 
 
 def wide_factors(problem: RegressionProblem) -> tuple[list[Atom], list[Atom]]:

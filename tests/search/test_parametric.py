@@ -41,7 +41,7 @@ def front_of(text, columns, noise=0.0, **options):
 def test_inner_constants_are_found(text, names):
     columns = uniform(names, 200)
     truth, front = front_of(text, columns)
-    box = {name: (0.1, 4.0) for name in columns}
+    box = dict.fromkeys(columns, (0.1, 4.0))
     assert any(c.loss < 1e-18 and equivalent(c.expression, truth, box, rtol=1e-7) for c in front)
 
 
@@ -49,7 +49,7 @@ def test_inner_constants_are_found(text, names):
 def test_inner_constant_from_weakly_excited_data(error):
     columns, slopes = sigmoid_run()
     random = np.random.default_rng(2)
-    box = {name: (0.0, 1.0) for name in columns}
+    box = dict.fromkeys(columns, (0.0, 1.0))
     for name, truth in {
         "X1": "1/(1 + exp(-(S - X2 + 0.25))) - X1",
         "X2": "1/(1 + exp(-(0.5*X1 - 0.15))) - X2",
@@ -62,7 +62,7 @@ def test_inner_constant_from_weakly_excited_data(error):
 def test_structure_survives_noise():
     columns = uniform("xy", 400)
     truth, front = front_of("1.4*exp(-0.7*x)*y + 0.2", columns, noise=0.02)
-    box = {name: (0.1, 3.0) for name in columns}
+    box = dict.fromkeys(columns, (0.1, 3.0))
     assert any(same_structure(c.expression, truth, box) for c in front)
 
 

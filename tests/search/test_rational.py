@@ -53,7 +53,7 @@ def test_poles_inside_the_data_are_found_when_the_fit_is_exact():
 def test_structure_survives_noise(text):
     columns = uniform("s" if "i" not in text else "si", 400)
     truth, front = front_of(text, columns, noise=0.02)
-    box = {name: (0.05, 3.0) for name in columns}
+    box = dict.fromkeys(columns, (0.05, 3.0))
     assert any(same_structure(c.expression, truth, box) for c in front)
 
 
@@ -69,7 +69,7 @@ def test_sigmoid_from_weakly_excited_data():
     columns, slopes = sigmoid_run()
     front = RationalEngine().search(RegressionProblem(columns, slopes["X1"]))
     truth = parse("1/(1 + exp(-(S - X2 + 0.25))) - X1")
-    box = {name: (0.0, 1.0) for name in columns}
+    box = dict.fromkeys(columns, (0.0, 1.0))
     assert any(equivalent(c.expression, truth, box, rtol=1e-6) for c in front)
 
 
