@@ -15,6 +15,8 @@ from fepysr_dyn.errors import OptionError
 
 _ITERATIONS = 60
 _TOLERANCE = 1e-6
+# Relative to the spread of a piece; exact data get this much noise, for the sake of the refit.
+_LEAST_NOISE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,13 @@ class TotalVariation:
     ----------
     penalty : float, optional
         Weight of the total variation, relative to noise variance. By default the Bayesian information
-        criterion chooses, with one degree of freedom per kink.
+        criterion chooses, with two degrees of freedom per kink: its place and its size.
+    noise : float, optional
+        Standard deviation of the measurement noise; estimated if not given.
     """
 
     penalty: float | None = None
+    noise: float | None = None
 
     def __post_init__(self) -> None:
         if self.penalty is not None and not self.penalty > 0:
@@ -48,7 +53,7 @@ class TotalVariation:
         return with_fallback(series, 5, self._smooth)
 
     def _smooth(self, series: Series) -> Estimate:
-        noise = noise_level(series)
+        noise = noise_level(series) if self.noise is None else self.noise
         kinks: list[int] = []
 
         def fit(times: Array, values: Array, at: Array) -> tuple[Array, Array, Array, Array]:
@@ -74,20 +79,37 @@ class _Answer:
 
 def _fit_piece(times: Array, values: Array, at: Array, noise: float, penalty: float | None) -> _Answer:
     """Return the best answer over a range of penalties, each refitted with the kinks it found."""
-    # Above this penalty a straight line is best; below the last one every sample may have its kink.
-    largest = float(np.max(np.abs(_dual_of_straight_line(times, values))))
+    span, unit = float(times[-1] - times[0]), float(np.std(values)) or 1.0
+    # One time per sample and unit variance: then the same tolerances fit all data.
+    t, x = (times - times[0]) * (len(times) - 1) / span, (values - np.mean(values)) / unit
+    at = (at - times[0]) * (len(times) - 1) / span
+    deviation = max(noise / unit, _LEAST_NOISE)
     if penalty is not None:
-        return _refit(times, values, at, _kinks(times, values, penalty * noise**2), noise)
-    best, best_score = None, np.inf
-    for factor in np.geomspace(0.5, 1e-5, 16):
-        answer = _refit(times, values, at, _kinks(times, values, factor * largest), noise)
+        # A kink of unit size is smaller by a time in these units.
+        scaled = penalty * deviation**2 * (len(times) - 1) / span / unit
+        best = _refit(t, x, at, _kinks(t, x, scaled), deviation)
+    else:
+        best = _best(t, x, at, deviation)
+    slope = unit * (len(times) - 1) / span
+    values_, values_se, rates, rates_se = best.columns
+    columns = (np.mean(values) + unit * values_, unit * values_se, slope * rates, slope * rates_se)
+    return _Answer(columns, best.kinks)
+
+
+def _best(times: Array, values: Array, at: Array, noise: float) -> _Answer:
+    # Above this penalty a straight line is best.
+    largest = float(np.max(np.abs(_dual_of_straight_line(times, values))))
+    straight = (np.zeros(0, dtype=np.intp), 1.0)
+    best, best_score = _refit(times, values, at, straight, noise), np.inf
+    for factor in np.geomspace(1.0, 1e-5, 17):
+        found = straight if factor == 1.0 else _kinks(times, values, factor * largest)
+        answer = _refit(times, values, at, found, noise)
         residual = values - answer.columns[0][np.searchsorted(at, times)]
         score = float(residual @ residual) / noise**2 + (2 + 2 * answer.kinks) * np.log(len(times))
         if score < best_score:
             best, best_score = answer, score
         elif answer.kinks > 0.5 * len(times):
             break
-    assert best is not None  # noqa: S101
     return best
 
 
@@ -176,12 +198,14 @@ def _refit(
     observed[np.searchsorted(at, times)] = values
     chain = make_chain(make_series(at, observed))
     scale = float(times[-1] - times[0])
-    diffusions = np.full(len(at), 1e-20)
+    deviation = noise / chain.unit
+    diffusions = np.full(len(at), 1e-6 * deviation**2)
     nodes = np.searchsorted(at, times[kinks])
     # Free to take any slope around a kink; neighbouring samples share one.
     near = np.unique(np.concatenate([nodes, nodes + 1]))
     diffusions[near] = 2 * (bend * scale / chain.unit) ** 2 * scale / chain.steps[near]
-    deviation = noise / chain.unit
-    model = WienerModel(1, scale, deviation**2, diffusions, UNINFORMED * deviation)
-    count = int(np.sum(np.diff(kinks, prepend=-9) > 2))
+    model = WienerModel(1, scale, deviation**2, diffusions, max(UNINFORMED * deviation, 1e4))
+    # One kink between samples shows at both of its neighbours.
+    runs = np.split(kinks, np.flatnonzero(np.diff(kinks) > 2) + 1)
+    count = sum((len(run) + 1) // 2 for run in runs)
     return _Answer(smooth(chain, model), count)
