@@ -129,7 +129,7 @@ def operon_answer(problem: BenchmarkProblem, seed: int, cap: float) -> Predict:
 
 def gplearn_answer(problem: BenchmarkProblem, seed: int, cap: float) -> Predict:
     """Search with gplearn's regressor, generation by generation until the time is over."""
-    from gplearn.functions import make_function  # type: ignore[import-untyped]
+    from gplearn.functions import make_function
     from gplearn.genetic import SymbolicRegressor  # type: ignore[import-untyped]
 
     exponential = make_function(function=_safe_exp, name="exp", arity=1)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from fepysr_dyn.search.evolution.fitting import dot
+from fepysr_dyn.search.evolution.fitting import dot, scale, subtract_multiple
 from fepysr_dyn.search.evolution.jit import kernel
 from fepysr_dyn.search.evolution.library import Library
 from fepysr_dyn.search.evolution.mutation import put
@@ -173,11 +173,60 @@ def invert_path(
 
 
 @kernel
+def _take(basis: Floats, k: int, triangle: Floats, projections: Floats, rest: Floats) -> bool:
+    """Make column `k` orthonormal to those before it and take its part out of the rest."""
+    column = basis[k]
+    for j in range(k):
+        overlap = dot(basis[j], column)
+        triangle[j, k] = overlap
+        subtract_multiple(overlap, basis[j], column)
+    length = math.sqrt(dot(column, column))
+    if not length > 0.0:
+        return False
+    triangle[k, k] = length
+    scale(1.0 / length, column)
+    projections[k] = dot(column, rest)
+    subtract_multiple(projections[k], column, rest)
+    return True
+
+
+@kernel
+def _shorten(values: Floats, weights: Floats, column: Floats, pull: Floats, norms: Floats) -> None:
+    """Take the part along a new basis column off the squared lengths of all entries."""
+    for r in range(column.shape[0]):
+        pull[r] = column[r] * weights[r]
+    for g in range(norms.shape[0]):
+        if norms[g] > 0.0:
+            overlap = dot(values[g], pull)
+            shorter = norms[g] - overlap * overlap
+            norms[g] = shorter if shorter > 1e-9 * norms[g] else 0.0
+
+
+@kernel
+def _best_two(values: Floats, costs: Integers, norms: Floats, pull: Floats, left: float) -> tuple[int, int]:
+    """Return the entries that leave least; only among near equals the cost decides."""
+    best, second = -1, -1
+    best_score, second_score = np.inf, np.inf
+    for g in range(norms.shape[0]):
+        if norms[g] <= 0.0:
+            continue
+        overlap = dot(values[g], pull)
+        score = (max(left - overlap * overlap / norms[g], 0.0) + 1e-12 * left) * (1.0 + 0.03 * costs[g])
+        if score < best_score:
+            second, second_score = best, best_score
+            best, best_score = g, score
+        elif score < second_score:
+            second, second_score = g, score
+    return best, second
+
+
+@kernel
 def pick_entries(
     values: Floats,
     costs: Integers,
     wanted: Floats,
     weights: Floats,
+    outer: Floats,
     most: int,
     picks: Integers,
     coefficients: Floats,
@@ -186,92 +235,59 @@ def pick_entries(
     """Choose library entries whose weighted sum with an intercept comes closest to the wanted values.
 
     Orthogonal least squares: the pick that leaves least is taken and all others are projected off it; now and
-    then the second best is taken, as the best one to add is not always part of the best sum. Returns how many
-    were picked.
+    then the second best is taken, as the best one to add is not always part of the best sum. `outer` is one
+    more column that explains the weighted wanted values for free, unless it is zero. Returns how many were
+    picked; the first coefficient is the intercept's.
     """
     entries, rows = values.shape
-    basis = np.empty((MAX_PICKS + 1, rows))
-    triangle = np.zeros((MAX_PICKS + 1, MAX_PICKS + 1))
-    projections = np.zeros(MAX_PICKS + 1)
+    size = MAX_PICKS + 2
+    basis = np.empty((size, rows))
+    triangle = np.zeros((size, size))
+    projections = np.zeros(size)
     norms = np.empty(entries)
     rest = np.empty(rows)
     pull = np.empty(rows)
     for r in range(rows):
         rest[r] = wanted[r] * weights[r]
-        basis[0, r] = weights[r]
-    scale = math.sqrt(dot(basis[0], basis[0]))
-    triangle[0, 0] = scale
-    for r in range(rows):
-        basis[0, r] /= scale
-    projections[0] = dot(basis[0], rest)
-    for r in range(rows):
-        rest[r] -= projections[0] * basis[0, r]
-        pull[r] = basis[0, r] * weights[r]
-    total = dot(rest, rest)
+        pull[r] = weights[r] * weights[r]
+        basis[0, r] = outer[r]
+        basis[1, r] = weights[r]
     for g in range(entries):
         line = values[g]
-        mean = 0.0
         square = 0.0
         for r in range(rows):
-            mean += pull[r] * line[r]
-            square += weights[r] * weights[r] * line[r] * line[r]
-        norms[g] = square - mean * mean if square - mean * mean > 1e-9 * square else 0.0
+            square += pull[r] * line[r] * line[r]
+        norms[g] = square
+    for k in range(2):
+        if _take(basis, k, triangle, projections, rest):
+            _shorten(values, weights, basis[k], pull, norms)
+        else:
+            triangle[k, k] = 1.0
+    total = dot(rest, rest)
     count = 0
     while count < most:
         for r in range(rows):
             pull[r] = rest[r] * weights[r]
-        left = dot(rest, rest)
-        best, second = -1, -1
-        best_score, second_score = np.inf, np.inf
-        for g in range(entries):
-            if norms[g] <= 0.0:
-                continue
-            overlap = dot(values[g], pull)
-            # What would remain decides, and only among near equals the cost.
-            score = (max(left - overlap * overlap / norms[g], 0.0) + 1e-12 * left) * (1.0 + 0.03 * costs[g])
-            if score < best_score:
-                second, second_score = best, best_score
-                best, best_score = g, score
-            elif score < second_score:
-                second, second_score = g, score
+        best, second = _best_two(values, costs, norms, pull, dot(rest, rest))
         if best < 0:
             break
         if second >= 0 and uniform(stream) < 0.2:
             best = second
         norms[best] = 0.0
-        column = basis[count + 1]
         for r in range(rows):
-            column[r] = values[best, r] * weights[r]
-        for j in range(count + 1):
-            overlap = dot(basis[j], column)
-            triangle[j, count + 1] = overlap
-            for r in range(rows):
-                column[r] -= overlap * basis[j, r]
-        length = math.sqrt(dot(column, column))
-        if not length > 0.0:
+            basis[count + 2, r] = values[best, r] * weights[r]
+        if not _take(basis, count + 2, triangle, projections, rest):
             continue
-        triangle[count + 1, count + 1] = length
-        for r in range(rows):
-            column[r] /= length
-        projections[count + 1] = dot(column, rest)
-        for r in range(rows):
-            rest[r] -= projections[count + 1] * column[r]
         picks[count] = best
         count += 1
         if count == most or dot(rest, rest) < 1e-20 * total:
             break
-        for r in range(rows):
-            pull[r] = column[r] * weights[r]
-        for g in range(entries):
-            if norms[g] > 0.0:
-                overlap = dot(values[g], pull)
-                shorter = norms[g] - overlap * overlap
-                norms[g] = shorter if shorter > 1e-9 * norms[g] else 0.0
-    for j in range(count, -1, -1):
+        _shorten(values, weights, basis[count + 1], pull, norms)
+    for j in range(count + 1, 0, -1):
         value = projections[j]
-        for k in range(j + 1, count + 1):
-            value -= triangle[j, k] * coefficients[k]
-        coefficients[j] = value / triangle[j, j]
+        for k in range(j + 1, count + 2):
+            value -= triangle[j, k] * coefficients[k - 1]
+        coefficients[j - 1] = value / triangle[j, j]
     return count
 
 

@@ -126,7 +126,7 @@ def propose(
             if joint > 0:
                 if not allowed[joint] or head >= library.lengths.shape[0]:
                     return 0
-                if not is_alone:
+                if not is_alone and joint != 3:
                     for r in range(wanted.shape[0]):
                         wanted[r] -= work.coefficients[0]
                 if _solve_for_partner(joint, library.values[head], wanted, weights) < 0.6 * wanted.shape[0]:
@@ -145,9 +145,14 @@ def propose(
         usable = invert_path(codes, work.sizes, root, node, work.tape, wanted, weights)
         if usable < 0.6 * wanted.shape[0] or usable < 6:
             return 0
+    outer = np.zeros(wanted.shape[0])
+    if joint == 3:
+        # The intercept of the whole is fitted along: it is not known before the product is.
+        for r in range(outer.shape[0]):
+            outer[r] = library.weights[r] * np.sign(library.values[head, r])
     picks = np.zeros(MAX_PICKS, dtype=np.int64)
     coefficients = np.zeros(MAX_PICKS + 1)
-    count = pick_entries(candidates, library.costs, wanted, weights, most, picks, coefficients, stream)
+    count = pick_entries(candidates, library.costs, wanted, weights, outer, most, picks, coefficients, stream)
     if count == 0:
         return 0
     if kind == ADD_TERM:
