@@ -9,7 +9,7 @@ import sympy
 from numpy.typing import NDArray
 
 from fepysr_dyn.discovery.states import StateSearch
-from fepysr_dyn.expressions import free_constants
+from fepysr_dyn.expressions import canonical, free_constants
 from fepysr_dyn.search.front import Candidate, ParetoFront
 from fepysr_dyn.search.problem import RegressionProblem
 from fepysr_dyn.search.refit import refit_candidate
@@ -39,8 +39,10 @@ def structure_confidence(search: StateSearch, problem: RegressionProblem, resamp
 
 
 def structure_of(expression: sympy.Expr) -> sympy.Expr:
-    """Return the expression with its constants made anonymous."""
-    return free_constants(expression).expression
+    """Return the expanded expression with all numbers but exponents replaced by one and the same symbol."""
+    template = free_constants(canonical(expression), rationals=True)
+    anonymous = sympy.Symbol("c")
+    return template.expression.xreplace({sympy.Symbol(name): anonymous for name in template.parameters})
 
 
 def _contenders(search: StateSearch) -> list[Candidate]:

@@ -11,23 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.discovery.adequacy import data_warnings
+from fepysr_dyn.discovery.assembly import choose_system
 from fepysr_dyn.discovery.confidence import structure_confidence
 from fepysr_dyn.discovery.config import DiscoveryConfig
-from fepysr_dyn.discovery.problems import is_noise_free, pointwise_problem
+from fepysr_dyn.discovery.problems import pointwise_problem
 from fepysr_dyn.discovery.provenance import provenance_of
 from fepysr_dyn.discovery.result import Discovery
-from fepysr_dyn.discovery.states import StateSearch, search_state
+from fepysr_dyn.discovery.states import StateSearch, fitted_constants, search_state
 from fepysr_dyn.refinement import Refinement, refine
 from fepysr_dyn.replay import recorded_inputs
 from fepysr_dyn.search.problem import Progress, ProgressCallback, RegressionProblem, Runtime
 from fepysr_dyn.system import ExperimentPlan, OdeSystem, Protocol
+from fepysr_dyn.trajectories import Trajectories
 from fepysr_dyn.validation import validate
 
 if TYPE_CHECKING:
     import threading
 
     from fepysr_dyn.derivatives import Derivatives
-    from fepysr_dyn.trajectories import Trajectories
 
 
 def discover(
@@ -71,18 +72,18 @@ def discover(
     problems = _problems(derivatives, config, seed)
     searches = _search_all(problems, config, runtime)
     system = assemble(trajectories, searches)
-    refinement = _refined(system, trajectories, derivatives, problems)
+    runtime.report("system", 0.95, "choosing and refitting the equations together")
+    refinement, confidence = _settled(system, searches, problems, trajectories, derivatives, config, seed)
     runtime.report("validation", 0.97, "integrating the system again")
-    validation = validate(refinement.system, trajectories, truth=truth, initial=refinement.initial)
+    # Against the smoothed states: against the samples, R² would mostly tell how noisy they are.
+    smoothed = Trajectories(tuple(derivatives))
+    validation = validate(refinement.system, smoothed, truth=truth, initial=refinement.initial)
     runtime.report("done", 1.0, "done")
     return Discovery(
         system=refinement.system,
         fronts={state: search.front for state, search in searches.items()},
         alternatives={state: search.choice.alternatives for state, search in searches.items()},
-        confidence={
-            state: structure_confidence(searches[state], problems[state], config.resamples, seed)
-            for state in searches
-        },
+        confidence=confidence,
         constants=refinement.constants,
         validation=validation,
         features={state: search.features for state, search in searches.items()},
@@ -142,17 +143,33 @@ def _forward(runtime: Runtime, state: str, begin: float, width: float, report: P
     runtime.report(report.engine, fraction, f"d{state}/dt: {report.message}", report.best_loss)
 
 
-def _refined(
+def _settled(
     system: OdeSystem,
+    searches: dict[str, StateSearch],
+    problems: dict[str, RegressionProblem],
     trajectories: Trajectories,
     derivatives: Derivatives,
-    problems: dict[str, RegressionProblem],
-) -> Refinement:
-    """Refit constants on the trajectories where there is noise; exact derivatives leave nothing to gain."""
-    if all(is_noise_free(problem) for problem in problems.values()):
+    config: DiscoveryConfig,
+    seed: int,
+) -> tuple[Refinement, dict[str, float]]:
+    """Return the final equations with their constants, and the confidence in each structure.
+
+    Right-hand sides that fit exact derivatives exactly leave the trajectories nothing to decide. All others
+    are chosen and refitted on the trajectories.
+    """
+    if all(search.choice.exact for search in searches.values()):
         starts = tuple(np.array([run[state].to_numpy()[0] for state in system.states]) for run in derivatives)
-        return Refinement(system, (), starts)
-    return refine(system, trajectories, list(derivatives))
+        constants = tuple(
+            constant for state in searches for constant in fitted_constants(searches[state], problems[state])
+        )
+        confidence = {
+            state: structure_confidence(searches[state], problems[state], config.resamples, seed)
+            for state in searches
+        }
+        return Refinement(system, constants, starts), confidence
+    smoothed = list(derivatives)
+    chosen = choose_system(system, searches, trajectories, smoothed, resamples=config.resamples, seed=seed)
+    return refine(chosen.system, trajectories, smoothed), chosen.confidence
 
 
 def _first(values: NDArray[np.float64]) -> float:

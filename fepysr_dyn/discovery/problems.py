@@ -21,8 +21,10 @@ Rows = NDArray[np.int64]
 
 #: Fewer rows than this cannot decide between right-hand sides.
 LEAST_ROWS = 10
-#: Relative error of the derivative below which data counts as free of noise.
-NOISE_FREE = 1e-5
+#: Standard errors of derivatives without noise estimate a truncation error, to within such a factor.
+_ERROR_SLACK = 2.0
+#: Samples whose derivative is worse than the median by more than this factor are left out.
+_TRUSTED = 3.0
 
 
 def all_columns(derivatives: Derivatives) -> dict[str, Array]:
@@ -39,7 +41,7 @@ def pointwise_problem(
     target = np.concatenate([run[f"d{state}"].to_numpy() for run in derivatives])
     error = np.concatenate([run[f"d{state}_se"].to_numpy() for run in derivatives])
     usable = np.isfinite(target) & np.isfinite(error) & np.all(np.isfinite(list(columns.values())), axis=0)
-    rows = np.flatnonzero(usable)
+    rows = np.flatnonzero(usable & trusted_rows(error, usable))
     if len(rows) < LEAST_ROWS:
         raise DataError(
             f"state '{state}': {len(rows)} samples have a derivative and all columns, {LEAST_ROWS} are needed"
@@ -49,7 +51,7 @@ def pointwise_problem(
     chosen = {name: values[rows] for name, values in columns.items()}
     known = compile_expression(prior.known_term(), tuple(chosen))(*chosen.values())
     used = {name: chosen[name] for name in (chosen if prior.columns is None else prior.columns)}
-    noise = float(np.sqrt(np.mean(error[rows] ** 2)))
+    noise = _ERROR_SLACK * float(np.sqrt(np.mean(error[rows] ** 2)))
     return RegressionProblem(
         columns=used,
         target=target[rows] - known,
@@ -62,9 +64,16 @@ def pointwise_problem(
     )
 
 
-def is_noise_free(problem: RegressionProblem) -> bool:
-    """Return whether the target's error is a matter of resolution, not of measurement."""
-    return problem.noise is None or problem.noise / problem.scale <= NOISE_FREE
+def trusted_rows(error: Array, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which derivatives are about as good as the typical one.
+
+    A phase that is too fast for the sampling has derivatives that are wrong by orders of magnitude more than
+    the rest. Equations are decided by the good ones; the trajectory as a whole is for the refinement.
+    """
+    if not usable.any():
+        return usable
+    trusted: NDArray[np.bool_] = error <= _TRUSTED * float(np.median(error[usable]))
+    return trusted
 
 
 def telling_rows(times: list[Array], columns: Mapping[str, Array], rows: Rows, most: int) -> Rows:

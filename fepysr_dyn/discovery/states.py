@@ -8,10 +8,12 @@ import numpy as np
 import sympy
 
 from fepysr_dyn.discovery.config import DiscoveryConfig
-from fepysr_dyn.expressions import compile_expression
+from fepysr_dyn.expressions import compile_expression, free_constants
+from fepysr_dyn.refinement import FittedConstant
 from fepysr_dyn.search.front import ParetoFront, evaluate_candidate
 from fepysr_dyn.search.portfolio import QUICK, Portfolio
 from fepysr_dyn.search.problem import Budget, RegressionProblem, Runtime
+from fepysr_dyn.search.refit import ConstantFitter
 from fepysr_dyn.search.registry import make_engine
 from fepysr_dyn.search.selection import Choice, choose, surely_exact
 
@@ -91,3 +93,14 @@ def _whole(
         kept = candidates
         message = f"no candidate agrees with what is known about '{state}'; all are shown. {message}".strip()
     return ParetoFront.of(kept, complete=front.complete, message=message)
+
+
+def fitted_constants(search: StateSearch, problem: RegressionProblem) -> tuple[FittedConstant, ...]:
+    """Return the constants of the chosen right-hand side with the errors of its fit to the derivative."""
+    template = free_constants(search.choice.candidate.expression)
+    values = np.array(template.values)
+    errors = ConstantFitter(template, problem).fit(values, steps=0).errors if len(values) else values
+    return tuple(
+        FittedConstant(search.state, float(value), float(error))
+        for value, error in zip(values, errors, strict=True)
+    )

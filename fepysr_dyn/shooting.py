@@ -1,0 +1,310 @@
+"""Shooting windows: pieces of trajectories with free initial states, fitted together with the constants.
+
+Windows and parameter perturbations are integrated together by one compiled loop, with steps that end at
+samples and breakpoints and never pass over one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from fepysr_dyn.expressions import Template, free_constants
+from fepysr_dyn.expressions.tape import Tape, record
+from fepysr_dyn.replay import recorded_inputs
+from fepysr_dyn.system import OdeSystem
+from fepysr_dyn.trajectories import Trajectories
+
+Array = NDArray[np.float64]
+
+_MAX_ITERATIONS = 30
+
+
+@dataclass(frozen=True)
+class Equations:
+    """The rates with their constants as parameters, compiled for arrays."""
+
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    templates: Mapping[str, Template]
+    tape: Tape
+
+    @classmethod
+    def of(cls, system: OdeSystem) -> Equations:
+        """Take the floating-point numbers of a system's rates as parameters."""
+        explicit = system.explicit_rates()
+        templates = {state: free_constants(rate, prefix=f"c_{state}_") for state, rate in explicit.items()}
+        parameters = [name for template in templates.values() for name in template.parameters]
+        arguments = [*parameters, *system.states, *system.inputs]
+        tape = record([template.expression for template in templates.values()], arguments)
+        return cls(system.states, tuple(system.inputs), templates, tape)
+
+    @property
+    def values(self) -> list[float]:
+        """Constants as they stand, equation by equation."""
+        return [value for template in self.templates.values() for value in template.values]
+
+    def with_values(self, theta: Array) -> dict[str, sympy.Expr]:
+        """Return the rates with other constants."""
+        rates, position = {}, 0
+        for state, template in self.templates.items():
+            count = len(template.values)
+            rates[state] = template.with_values(theta[position : position + count].tolist())
+            position += count
+        return rates
+
+    @property
+    def owners(self) -> list[str]:
+        """State whose rate holds each constant."""
+        return [state for state, template in self.templates.items() for _ in template.values]
+
+
+@dataclass(frozen=True)
+class WindowFit:
+    """Constants, initial states of the windows, and how well they follow the data."""
+
+    theta: Array
+    starts: Array
+    window_chi2: Array
+    samples: int
+    standard_errors: Array
+
+    @property
+    def chi2(self) -> float:
+        """Sum of squared residuals, each divided by the spread of its state."""
+        return float(np.sum(self.window_chi2))
+
+    def is_as_good_as(self, other: WindowFit) -> bool:
+        """Longer windows may fit a little worse (fewer free states), not a lot."""
+        return self.chi2 / self.samples <= 2.0 * other.chi2 / other.samples + 1e-18
+
+
+class Shooting:
+    """All windows of one length, integrated together."""
+
+    def __init__(
+        self,
+        equations: Equations,
+        trajectories: Trajectories,
+        data: Sequence[Array],
+        guesses: Sequence[Array],
+        window: int,
+    ) -> None:
+        self._equations = equations
+        self._scale = np.array(
+            [np.nanstd(np.concatenate([d[i] for d in data])) or 1.0 for i in range(len(data[0]))]
+        )
+        self._windows: list[tuple[int, slice]] = []
+        steps, targets, starts = [], [], []
+        for index, run in enumerate(trajectories):
+            times = run["time"].to_numpy()
+            stimuli = list(recorded_inputs(run).values())
+            breakpoints = np.asarray(run.attrs["breakpoints"], dtype=float)
+            for first in range(0, max(1, len(times) - 1), window):
+                # A window ends at the first sample of the next one, which ties them together.
+                piece = slice(first, min(first + window + 1, len(times)))
+                self._windows.append((index, piece))
+                steps.append(_Steps.over(times[piece], breakpoints, stimuli))
+                targets.append(data[index][:, piece])
+                starts.append(guesses[index][:, first])
+        self._plan = _Plan(steps)
+        self._targets = targets
+        self._starts = np.array(starts).T
+
+    def fit(self, theta: Array) -> WindowFit | None:
+        """Fit constants and initial states by damped Gauss-Newton; None if the start cannot be integrated."""
+        starts, damping = self._starts, 1e-6
+        residual, slope_theta, slope_start = self._linearised(theta, starts)
+        if residual is None:
+            return None
+        chi2 = _sum_of_squares(residual)
+        for _ in range(_MAX_ITERATIONS):
+            change, changes, _ = _solve(residual, slope_theta, slope_start, damping)
+            trial_theta = theta + change
+            trial_starts = starts + changes.T * self._scale[:, None]
+            trial = self._residuals(trial_theta, trial_starts)
+            trial_chi2 = np.inf if trial is None else _sum_of_squares(trial)
+            if trial_chi2 <= chi2:
+                gain = chi2 - trial_chi2
+                theta, starts, chi2, damping = trial_theta, trial_starts, trial_chi2, damping / 10
+                residual, slope_theta, slope_start = self._linearised(theta, starts)
+                if residual is None:
+                    return None
+                if gain <= 1e-10 * chi2:
+                    break
+            else:
+                damping *= 10
+                if damping > 1e8:
+                    break
+        samples = sum(int(np.isfinite(target).sum()) for target in self._targets)
+        _, _, information = _solve(residual, slope_theta, slope_start, 0.0)
+        freedom = max(1, samples - len(theta) - starts.size)
+        covariance = np.linalg.pinv(information) * chi2 / freedom if len(theta) else np.zeros((0, 0))
+        per_window = np.array([float(part @ part) for part in residual])
+        errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        return WindowFit(theta, starts, per_window, samples, errors)
+
+    def simulated(self, fit: WindowFit) -> list[Array]:
+        """Return the fitted states per experiment, put together from the windows."""
+        outputs = self._integrate(fit.theta[:, None], fit.starts[:, :, None])
+        pieces: dict[int, list[Array]] = {}
+        for w, (index, piece) in enumerate(self._windows):
+            count = piece.stop - piece.start
+            pieces.setdefault(index, []).append(outputs[:, w, 0, :count])
+        return [
+            np.concatenate([part[:, :-1] for part in parts[:-1]] + [parts[-1]], axis=1)
+            for parts in pieces.values()
+        ]
+
+    def _residuals(self, theta: Array, starts: Array) -> list[Array] | None:
+        outputs = self._integrate(theta[:, None], starts[:, :, None])
+        if not self._plan.all_finite(outputs):
+            return None
+        return [
+            _flat((outputs[:, w, 0, : target.shape[1]] - target) / self._scale[:, None])
+            for w, target in enumerate(self._targets)
+        ]
+
+    def _linearised(
+        self, theta: Array, starts: Array
+    ) -> tuple[list[Array], list[Array], list[Array]] | tuple[None, list[Array], list[Array]]:
+        """Return residuals per window and their slopes by central differences."""
+        n, p = len(self._scale), len(theta)
+        step = 1e-6 * np.maximum(np.abs(theta), 1e-3)
+        thetas = np.repeat(theta[:, None], 1 + 2 * (p + n), axis=1)
+        begins = np.repeat(starts[:, :, None], 1 + 2 * (p + n), axis=2)
+        for j in range(p):
+            thetas[j, 1 + 2 * j] += step[j]
+            thetas[j, 2 + 2 * j] -= step[j]
+        for i in range(n):
+            begins[i, :, 1 + 2 * (p + i)] += 1e-6 * self._scale[i]
+            begins[i, :, 2 + 2 * (p + i)] -= 1e-6 * self._scale[i]
+        outputs = self._integrate(thetas, begins)
+        if not self._plan.all_finite(outputs):
+            return None, [], []
+        residuals, slopes_theta, slopes_start = [], [], []
+        widths = np.concatenate([2 * step, np.full(n, 2e-6)])
+        for w, target in enumerate(self._targets):
+            found = outputs[:, w, :, : target.shape[1]] / self._scale[:, None, None]
+            present = np.isfinite(target)
+            residuals.append((found[:, 0] - target / self._scale[:, None])[present])
+            slopes = (found[:, 1::2] - found[:, 2::2]) / widths[None, :, None]
+            rows = slopes.transpose(0, 2, 1)[present]
+            slopes_theta.append(rows[:, :p])
+            slopes_start.append(rows[:, p:])
+        return residuals, slopes_theta, slopes_start
+
+    def _integrate(self, theta: Array, starts: Array) -> Array:
+        """Return states at the samples of each window, shape (states, windows, variants, samples)."""
+        return self._plan.integrate(self._equations.tape, theta, starts)
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Steps of one window: they end at samples and breakpoints and never pass over one."""
+
+    begin: Array
+    size: Array
+    sample: NDArray[np.int64]
+    inputs: Array
+
+    @classmethod
+    def over(cls, times: Array, breakpoints: Array, stimuli: Sequence[Callable[[Array], Array]]) -> _Steps:
+        from scipy.integrate import DOP853
+
+        inner = breakpoints[(breakpoints > times[0]) & (breakpoints < times[-1])]
+        grid = np.unique(np.concatenate([times, inner]))
+        begin, size = grid[:-1], np.diff(grid)
+        sample = np.searchsorted(times, grid[1:])
+        reaches = np.isin(grid[1:], times)
+        nodes = begin[:, None] + DOP853.C[None, :] * size[:, None]
+        # The last stages lie on the end of the step, which belongs to the next piece of the stimulus.
+        nodes = np.minimum(nodes, np.nextafter(grid[1:], -np.inf)[:, None])
+        inputs = np.array([stimulus(nodes) for stimulus in stimuli]).reshape(len(stimuli), *nodes.shape)
+        return cls(begin, size, np.where(reaches, sample, -1), inputs)
+
+
+class _Plan:
+    """Steps of all windows side by side, the short ones filled up with steps of no length."""
+
+    def __init__(self, windows: Sequence[_Steps]) -> None:
+        count = max(len(window.size) for window in windows)
+        n_inputs, _, stages = windows[0].inputs.shape
+        self._size = np.zeros((count, len(windows)))
+        self._sample = np.full((count, len(windows)), -1, dtype=np.int64)
+        self._inputs = np.zeros((count, stages, n_inputs, len(windows)))
+        samples = max(int(window.sample.max(initial=0)) for window in windows) + 1
+        self._sampled = np.zeros((len(windows), samples), dtype=bool)
+        self._sampled[:, 0] = True
+        for w, window in enumerate(windows):
+            k = len(window.size)
+            self._size[:k, w] = window.size
+            self._sample[:k, w] = window.sample
+            self._inputs[:k, :, :, w] = window.inputs.transpose(1, 2, 0)
+            if k:
+                self._inputs[k:, :, :, w] = window.inputs[:, -1, -1]
+            self._sampled[w, window.sample[window.sample >= 0]] = True
+
+    def all_finite(self, outputs: Array) -> bool:
+        """Return whether all samples of all windows were reached with finite states."""
+        return bool(np.all(np.isfinite(outputs.transpose(0, 1, 3, 2)[:, self._sampled])))
+
+    def integrate(self, tape: Tape, theta: Array, starts: Array) -> Array:
+        """Return states at the samples, shape (states, windows, variants, samples), NaN beyond a failure."""
+        from scipy.integrate import DOP853
+
+        from fepysr_dyn.shooting_kernel import shoot
+
+        outputs = np.full((*starts.shape, self._sampled.shape[1]), np.nan)
+        registers = np.zeros(tape.registers)
+        registers[len(tape.variables) : tape.first_result] = tape.constants
+        tableau = (np.ascontiguousarray(DOP853.A), np.ascontiguousarray(DOP853.B))
+        shoot(
+            (tape.operations, tape.first_result, tape.outputs),
+            tableau,
+            (self._size, self._sample, self._inputs),
+            (np.ascontiguousarray(theta), np.ascontiguousarray(starts)),
+            registers,
+            outputs,
+        )
+        return outputs
+
+
+def _solve(
+    residual: Sequence[Array], slope_theta: Sequence[Array], slope_start: Sequence[Array], damping: float
+) -> tuple[Array, Array, Array]:
+    """Solve the normal equations, the windows' own states eliminated first.
+
+    Returns the change of the constants, the changes of the initial states (windows, states), and the
+    information matrix of the constants.
+    """
+    p, n = slope_theta[0].shape[1], slope_start[0].shape[1]
+    matrix, right = np.zeros((p, p)), np.zeros(p)
+    locals_ = []
+    for r, jt, js in zip(residual, slope_theta, slope_start, strict=True):
+        own = js.T @ js
+        own += damping * np.diag(np.diag(own) + 1e-300) + 1e-14 * np.eye(n)
+        gain = np.linalg.solve(own, np.column_stack([js.T @ jt, js.T @ r]))
+        matrix += jt.T @ jt - (jt.T @ js) @ gain[:, :p]
+        right += jt.T @ r - (jt.T @ js) @ gain[:, p]
+        locals_.append(gain)
+    information = matrix.copy()
+    if p:
+        matrix += damping * np.diag(np.diag(matrix) + 1e-300)
+        change: Array = -np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-14)[0], dtype=np.float64)
+    else:
+        change = np.zeros(0)
+    changes = np.array([-gain[:, p] - gain[:, :p] @ change for gain in locals_])
+    return change, changes, information
+
+
+def _sum_of_squares(parts: Sequence[Array]) -> float:
+    return float(sum(np.nansum(part**2) for part in parts))
+
+
+def _flat(values: Array) -> Array:
+    return values[np.isfinite(values)]
