@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from fepysr_dyn.search.front import ParetoFront
+from fepysr_dyn.search.offers import offer_constant
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
 from fepysr_dyn.search.pursuit import PursuitConfig, pursue_products
 from fepysr_dyn.search.ridge import RidgeConfig, search_ridges
 from fepysr_dyn.search.scan import ScanConfig, scan_constants
 from fepysr_dyn.search.session import Session
-from fepysr_dyn.search.sparse import offer_constant
 from fepysr_dyn.search.transforms import TransformConfig, search_transformed
 
 

@@ -17,8 +17,8 @@ from fepysr_dyn.search.families import allowed_families
 from fepysr_dyn.search.least_squares import linear_combination, refit_expression, solve_columns
 from fepysr_dyn.search.library import Atom, products, variable_atoms
 from fepysr_dyn.search.problem import RegressionProblem
+from fepysr_dyn.search.rows import evaluated, row_factors, thinned
 from fepysr_dyn.search.session import Session
-from fepysr_dyn.search.sparse import evaluated, row_factors, thinned
 from fepysr_dyn.search.wide import best_products
 
 

@@ -23,17 +23,11 @@ from fepysr_dyn.search.library import (
     products,
     variable_atoms,
 )
+from fepysr_dyn.search.offers import MOST_GATHERED, offer_constant, shortest
 from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
 from fepysr_dyn.search.rational_fit import Quotient, explicit_fit, implicit_fit, null_vector, refit_free
+from fepysr_dyn.search.rows import evaluated, row_factors, thinned
 from fepysr_dyn.search.session import RESOLUTION, Session
-from fepysr_dyn.search.sparse import (
-    MOST_GATHERED,
-    evaluated,
-    offer_constant,
-    row_factors,
-    shortest,
-    thinned,
-)
 from fepysr_dyn.search.subsets import SubsetConfig, best_subsets, independent_columns
 
 #: Groups of themes there are at most, and themes with one function in each.
@@ -260,7 +254,7 @@ def offer_quotient(
     P, Q = values
     if not (np.all(np.isfinite(P)) and np.all(np.isfinite(Q))):
         return float("inf")
-    weights = session.row_weights
+    weights = row_factors(problem, balanced=False)
     session.spend(10)
     fit = implicit_fit(P, Q, problem.target, weights)
     # An explicit fit improves on the implicit one, but hardly by more than this factor.

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from fepysr_dyn.search.least_squares import levenberg_marquardt, linear_combination, number
 from fepysr_dyn.search.library import Atom, variable_atoms
 from fepysr_dyn.search.problem import Array, RegressionProblem
+from fepysr_dyn.search.rows import row_factors, thinned
 from fepysr_dyn.search.session import Session
-from fepysr_dyn.search.sparse import row_factors, thinned
 
 Mask = NDArray[np.bool_]
 

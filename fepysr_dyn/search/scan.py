@@ -12,8 +12,9 @@ from fepysr_dyn.search.families import Family, allowed_families, arguments
 from fepysr_dyn.search.library import Atom, Library, variable_atoms
 from fepysr_dyn.search.problem import Array, RegressionProblem
 from fepysr_dyn.search.rational import RationalConfig, Theme, search_theme
+from fepysr_dyn.search.rows import row_factors, thinned
 from fepysr_dyn.search.session import Session
-from fepysr_dyn.search.sparse import SparseConfig, row_factors, search_library, thinned
+from fepysr_dyn.search.sparse import SparseConfig, search_library
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from fepysr_dyn.expressions import complexity
 from fepysr_dyn.search.evaluation import UnsupportedExpressionError, tree_values
 from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
 from fepysr_dyn.search.operators import uses_only
-from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
+from fepysr_dyn.search.problem import RegressionProblem, Runtime
+from fepysr_dyn.search.rows import balance, column_arrays
 
 if TYPE_CHECKING:
     import sympy
@@ -50,7 +51,7 @@ class Session:
         outer = runtime or Runtime()
         deadline = min(outer.deadline, time.monotonic() + problem.budget.seconds)
         self.runtime = replace(outer, deadline=deadline)
-        self._columns = {n: np.asarray(v, dtype=np.float64) for n, v in problem.columns.items()}
+        self._columns = column_arrays(problem)
         self.notes: list[str] = []
         self._spent = 0
         self._stopped = False
@@ -58,28 +59,6 @@ class Session:
         self._refined: set[sympy.Expr] = set()
         self._front: list[tuple[int, float]] = []
         self.exact: Candidate | None = None
-
-    @cached_property
-    def row_weights(self) -> Array:
-        """Square roots of the weights, one per row of the target."""
-        weights = self.problem.weights
-        if weights is None:
-            return np.ones(len(self.problem.target))
-        return np.sqrt(weights / np.mean(weights))
-
-    @cached_property
-    def balance(self) -> Array:
-        """Row factors that make all rows count relative to their own size."""
-        size = np.abs(self.problem.target)
-        typical = float(np.median(size)) or float(np.mean(size)) or 1.0
-        factors: Array = 1.0 / (size + typical)
-        return factors / float(np.sqrt(np.mean(factors**2)))
-
-    @property
-    def heavy_tailed(self) -> bool:
-        """Whether a few rows decide an unbalanced fit."""
-        size = np.abs(self.problem.target - np.median(self.problem.target))
-        return bool(np.max(size) > 30 * (np.median(size) or 1e-300))
 
     @property
     def best_loss(self) -> float:
@@ -186,11 +165,12 @@ class Session:
         """Return whether the small rows are fitted as well: a few large ones decide the loss alone."""
         problem = self.problem
         residual = problem.measure(tree_values(candidate.expression, self._columns)) - problem.target
-        size = float(np.sqrt(np.mean((problem.target * self.balance) ** 2)))
+        factors = balance(problem)
+        size = float(np.sqrt(np.mean((problem.target * factors) ** 2)))
         allowed = 1e3 * RESOLUTION * (size or 1.0)
         if self.resolution > RESOLUTION:
             allowed += 3.0 * (problem.noise or 0.0)
-        return float(np.sqrt(np.mean((residual * self.balance) ** 2))) <= allowed
+        return float(np.sqrt(np.mean((residual * factors) ** 2))) <= allowed
 
     def front(self) -> ParetoFront:
         """Return the front of everything offered."""

@@ -28,8 +28,9 @@ from fepysr_dyn.search.library import (
     variable_atoms,
 )
 from fepysr_dyn.search.problem import Array, RegressionProblem
+from fepysr_dyn.search.rows import thinned
 from fepysr_dyn.search.session import Session
-from fepysr_dyn.search.sparse import SparseConfig, search_library, thinned
+from fepysr_dyn.search.sparse import SparseConfig, search_library
 from fepysr_dyn.search.subsets import SubsetConfig
 
 
