@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.baselines import BASELINES, GridPoint, Split, make_baseline, split_off
-from fepysr_dyn.baselines.splitting import starts_of
+from fepysr_dyn.baselines.splitting import split_inside, starts_of
 from fepysr_dyn.errors import DataError, MissingDependencyError
 from fepysr_dyn.expressions import to_text
+from fepysr_dyn.integration import SolverOptions
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.validation import Validation, validate
 
@@ -31,6 +32,8 @@ Array = NDArray[np.float64]
 OURS = "fepysr-dyn"
 #: Seconds for each method unless told.
 TIME_LIMIT = 60.0
+#: Seconds for the integration of one experiment by one method.
+SECONDS_PER_RUN = 10.0
 
 
 @dataclass(frozen=True)
@@ -198,7 +201,7 @@ class _Judge:
         smoothed = estimate_derivatives(training)
         later = None if held_out is None else starts_of(estimate_derivatives(held_out))
         try:
-            inner = split_off(training, smoothed)
+            inner = split_inside(training, smoothed)
         except DataError:
             # Too short to keep any of it out: each baseline says so in its answer.
             inner = None
@@ -242,10 +245,13 @@ class _Judge:
     def _entry(self, name: str, system: OdeSystem | None, **about: Any) -> Entry:
         if system is None:
             return Entry(name, None, **about)
-        reconstruction = validate(system, self.training, truth=self.truth, initial=self.starts)
+        options = SolverOptions(rtol=1e-9, atol=1e-11, time_limit=SECONDS_PER_RUN)
+        reconstruction = validate(
+            system, self.training, truth=self.truth, initial=self.starts, options=options
+        )
         generalization = None
         if self.held_out is not None:
-            generalization = validate(system, self.held_out, initial=self.held_out_starts)
+            generalization = validate(system, self.held_out, initial=self.held_out_starts, options=options)
         return Entry(name, system, reconstruction, generalization, **about)
 
 

@@ -98,7 +98,7 @@ class Baseline(Protocol):
         Parameters
         ----------
         split : Split, optional
-            What the settings are fitted and scored on; made by `split_off` if not given.
+            What the settings are fitted and scored on; made by `split_inside` if not given.
         time_limit : float
             Seconds after which no further setting is tried.
         """

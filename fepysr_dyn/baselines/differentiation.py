@@ -15,24 +15,29 @@ WINDOWS = (0, 11, 51)
 
 def usable_windows(pieces: Sequence[Piece]) -> tuple[int, ...]:
     """Return the windows that fit; the filter takes equal spacing for granted."""
-    shortest = min(len(piece.times) for piece in pieces)
+    longest = max(len(piece.times) for piece in pieces)
     uniform = all(piece.uniform for piece in pieces)
-    return tuple(window for window in WINDOWS if window == 0 or (uniform and window < shortest))
+    return tuple(window for window in WINDOWS if window == 0 or (uniform and window < longest))
 
 
 def differentiated(ps: Any, pieces: Sequence[Piece], window: int) -> tuple[list[Piece], list[Array]]:
     """Return the pieces with smoothed states, and the rates of each."""
-    if window:
-        method = ps.SmoothedFiniteDifference(
-            order=4, smoother_kws={"window_length": window, "polyorder": 3, "axis": 0}
-        )
-    else:
-        method = ps.FiniteDifference(order=4)
     smooth, rates = [], []
     for piece in pieces:
+        method = _method(ps, window, len(piece.times))
         rates.append(np.asarray(method(piece.states, piece.times), dtype=float))
         smooth.append(Piece(piece.times, np.asarray(method.smoothed_x_, dtype=float), piece.inputs))
     return smooth, rates
+
+
+def _method(ps: Any, window: int, samples: int) -> Any:
+    if not window:
+        return ps.FiniteDifference(order=4)
+    # A piece shorter than the window gets the widest odd one it can take.
+    width = min(window, samples - 1 + samples % 2)
+    return ps.SmoothedFiniteDifference(
+        order=4, smoother_kws={"window_length": width, "polyorder": 3, "axis": 0}
+    )
 
 
 def thinned(pieces: Sequence[Piece], rates: Sequence[Array], rows: int) -> tuple[list[Piece], list[Array]]:

@@ -14,7 +14,8 @@ MODELS = 20
 def make_ensemble() -> LibraryRegression:
     """Return the baseline; the degree is part of its grid."""
     libraries = {f"degree {degree}": polynomial(degree) for degree in (2, 3)}
-    return LibraryRegression("sindy-ensemble", libraries, _bagging, thresholds=(0.003, 0.01, 0.03, 0.1))
+    thresholds = (0.1, 0.03, 0.01, 0.003)
+    return LibraryRegression("sindy-ensemble", libraries, _bagging, thresholds, repeats=MODELS)
 
 
 def _bagging(ps: Any, settings: Settings) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 import sympy
@@ -13,14 +14,11 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.baselines.base import NOT_FITTED, BaselineResult, GridPoint, Rates, Settings, system_of
 from fepysr_dyn.baselines.pysindy_calls import quiet
-from fepysr_dyn.baselines.splitting import Split, split_off, thinned
+from fepysr_dyn.baselines.splitting import Split, split_inside, thinned
 from fepysr_dyn.errors import DataError, MissingDependencyError
 from fepysr_dyn.integration import SolverOptions
 from fepysr_dyn.trajectories import Trajectories
-from fepysr_dyn.validation import RunScore, Validation, validate
-
-if TYPE_CHECKING:
-    import xarray as xr
+from fepysr_dyn.validation import Validation, validate
 
 Array = NDArray[np.float64]
 
@@ -49,7 +47,8 @@ class Fitter(Protocol):
         ...
 
 
-Prepare = Callable[[Trajectories, int], Fitter]
+#: Data, a seed and the time (of `time.monotonic`) by which to be done.
+Prepare = Callable[[Trajectories, int, float], Fitter]
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,9 @@ def choose(
     started = time.monotonic()
     deadline = started + time_limit
     try:
-        split = split or split_off(trajectories)
-        fitter = _prepared(prepare, split.training, seed)
+        split = split or split_inside(trajectories)
+        with quiet():
+            fitter = prepare(split.training, seed, deadline)
     except DataError as error:
         return BaselineResult(name, None, message=str(error), seconds=time.monotonic() - started)
     attempts, complete = _walk(name, fitter, split, deadline)
@@ -87,7 +87,7 @@ def choose(
         message = grid[0].message if grid else "no setting could be tried within the time limit"
         return BaselineResult(name, None, {}, grid, message, time.monotonic() - started, complete)
     best = _best(fitted)
-    rates = _refitted(name, prepare, best, trajectories, seed)
+    rates = _refitted(name, partial(prepare, trajectories, seed, deadline), best, trajectories, deadline)
     return BaselineResult(
         name,
         system_of(name, rates, trajectories),
@@ -114,23 +114,14 @@ def _best(fitted: Sequence[_Attempt]) -> _Attempt:
 def saturated_error(scores: Validation, measured: Trajectories) -> float:
     """Return the error by which settings are compared; see `GridPoint`."""
     squares = []
-    for score, run in zip(scores.runs, measured, strict=True):
-        for state in measured.states:
-            squares.append(_saturated(score, run, state))
+    for state in measured.states:
+        data = [run[state].to_numpy() for run in measured]
+        # Over all runs together: a window in which a state hardly moves must not decide.
+        spread = float(np.nanstd(np.concatenate(data))) or 1.0
+        for run_score, values in zip(scores.runs, data, strict=True):
+            error = ((run_score.simulated[state].to_numpy() - values) / spread)[np.isfinite(values)]
+            squares.append(np.where(np.isfinite(error), np.minimum(error**2, 1.0), 1.0))
     return float(np.sqrt(np.mean(np.concatenate(squares))))
-
-
-def _saturated(score: RunScore, run: xr.Dataset, state: str) -> Array:
-    data = run[state].to_numpy()
-    present = np.isfinite(data)
-    spread = float(np.std(data[present])) or 1.0
-    error = ((score.simulated[state].to_numpy() - data) / spread)[present]
-    return np.where(np.isfinite(error), np.minimum(error**2, 1.0), 1.0)
-
-
-def _prepared(prepare: Prepare, trajectories: Trajectories, seed: int) -> Fitter:
-    with quiet():
-        return prepare(trajectories, seed)
 
 
 def _walk(name: str, fitter: Fitter, split: Split, deadline: float) -> tuple[list[_Attempt], bool]:
@@ -199,11 +190,15 @@ def _failed(settings: Settings, error: Exception, seconds: float) -> GridPoint:
     return GridPoint(settings, 1.0, -np.inf, np.inf, NOT_FITTED, message, 0, seconds)
 
 
-def _refitted(name: str, prepare: Prepare, best: _Attempt, trajectories: Trajectories, seed: int) -> Rates:
+def _refitted(
+    name: str, prepare: Callable[[], Fitter], best: _Attempt, trajectories: Trajectories, deadline: float
+) -> Rates:
     """Fit the chosen setting on all the data; keep the fit on a part if that follows all of it better."""
+    if time.monotonic() > deadline:
+        return best.rates
     try:
         with quiet():
-            rates = prepare(trajectories, seed).fit(best.point.settings)
+            rates = prepare().fit(best.point.settings)
     except Exception:  # as above
         return best.rates
     measured = Trajectories(tuple(thinned(run, SCORED_SAMPLES) for run in trajectories))

@@ -6,6 +6,7 @@ denominator vanishes within the data is no candidate.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ PENALTIES = (1e-4, 1e-3, 1e-2)
 #: Coefficients of the penalised fit below this share of the largest are taken as dropped.
 DROPPED = 1e-3
 #: More features than this would take minutes: every one of them is tried as the left-hand side.
-MAX_FEATURES = 60
+MAX_FEATURES = 42
 #: A denominator that comes this close to zero, relative to its mean size, has a pole within the data.
 POLE = 1e-3
 
@@ -70,6 +71,7 @@ class ImplicitFitter:
 
     trajectories: Trajectories
     seed: int
+    deadline: float = np.inf
     _data: dict[int, tuple[Units, Array, Array]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -96,6 +98,8 @@ class ImplicitFitter:
         scaled = dict(zip(map(sympy.Symbol, self._names), units.variables(self._names), strict=True))
         found = {}
         for index, state in enumerate(self.trajectories.states):
+            if time.monotonic() > self.deadline:
+                raise ValueError("the time limit was reached")
             law = _best_law(self._optimizer, features, rates[:, index], settings["penalty"])
             if law is None:
                 raise ValueError(f"every implicit law for d{state}/dt has a pole within the data")

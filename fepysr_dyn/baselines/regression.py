@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from fepysr_dyn.trajectories import Trajectories
 
 #: Coefficients below a threshold are dropped, in the user's units or in natural ones.
-THRESHOLDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+#: The likeliest first: a time limit may leave the others out.
+THRESHOLDS = (0.1, 0.03, 0.01, 0.3, 0.003, 0.001)
 #: Rows of a regression; more of a smooth series add time and nothing else.
 MAX_ROWS = 4000
-#: Rows × terms² × states above which a regression would take minutes.
-MAX_WORK = 5e10
+#: Rows × terms² × states × repeats above which a fit would take minutes.
+MAX_WORK = 8e9
 
 MakeOptimizer = Callable[[Any, Settings], Any]
 
@@ -43,14 +44,15 @@ class LibraryRegression:
     ----------
     libraries : mapping of str to Library
         By name; with more than one the library is part of the grid.
-    windows : tuple of int, optional
-        Smoothing windows to try; all of `differentiation.WINDOWS` that fit if not given.
+    repeats : int
+        Regressions that one fit takes.
     """
 
     name: str
     libraries: dict[str, Library]
     make_optimizer: MakeOptimizer = sequential_thresholding
     thresholds: tuple[float, ...] = THRESHOLDS
+    repeats: int = 1
 
     def fit(
         self,
@@ -63,7 +65,7 @@ class LibraryRegression:
         """Choose a setting by its held-out score and fit it on all the data."""
         return choose(self.name, self.prepare, trajectories, split=split, seed=seed, time_limit=time_limit)
 
-    def prepare(self, trajectories: Trajectories, seed: int) -> RegressionFitter:
+    def prepare(self, trajectories: Trajectories, seed: int, deadline: float = np.inf) -> RegressionFitter:
         """Differentiate the data once for all settings."""
         return RegressionFitter(self, trajectories, seed)
 
@@ -85,10 +87,10 @@ class RegressionFitter:
     def grid(self) -> Iterator[Settings]:
         """Libraries × smoothing windows × units × thresholds."""
         several = len(self.baseline.libraries) > 1
-        for window in usable_windows(self._pieces):
-            for units in ("natural", "plain"):
-                for library in self.baseline.libraries:
-                    for threshold in self.baseline.thresholds:
+        for threshold in self.baseline.thresholds:
+            for window in usable_windows(self._pieces):
+                for units in ("natural", "plain"):
+                    for library in self.baseline.libraries:
                         settings = {"smoothing": window, "units": units, "threshold": threshold}
                         yield {"library": library, **settings} if several else settings
 
@@ -134,5 +136,5 @@ class RegressionFitter:
         names = (*self.trajectories.states, *self.trajectories.inputs)
         count = len(library.terms(Units.plain(len(names), 0).variables(names)))
         rows = sum(len(rate) for rate in rates)
-        if rows * count**2 * len(self.trajectories.states) > MAX_WORK:
+        if rows * count**2 * len(self.trajectories.states) * self.baseline.repeats > MAX_WORK:
             raise ValueError(f"the library has {count} terms for {rows} rows, which is too large")

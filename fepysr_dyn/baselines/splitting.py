@@ -1,9 +1,10 @@
-"""What is kept out of a fit: the last experiment, or the end of a single one."""
+"""What is kept out of a fit: whole experiments, or windows of time."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,9 @@ Array = NDArray[np.float64]
 
 #: Share of a single experiment, at its end, that is kept out.
 WINDOW = 0.25
+#: Shares of a single experiment on which settings are compared: one while it moves, one at its end. A fit on
+#: the rest sees its start, and both sides of the first window.
+INNER_WINDOWS = ((0.2, 0.4), (0.8, 1.0))
 #: Samples that either part of a single experiment needs.
 MIN_SAMPLES = 8
 
@@ -36,7 +40,7 @@ class Split:
     initial : tuple of arrays, optional
         States from which the experiments of `held_out` are integrated; the first measured ones if not given.
     kind : str
-        "experiment" if whole experiments are held out, "window" if the end of a single one is.
+        "experiment" if whole experiments are held out, "window" if stretches of time are.
     """
 
     training: Trajectories
@@ -45,30 +49,45 @@ class Split:
     initial: tuple[Array, ...] | None = None
 
 
-def split_off(trajectories: Trajectories, smoothed: Derivatives | None = None) -> Split:
-    """Keep the last experiment out, or the last quarter of the time if there is only one.
+def split_off(trajectories: Trajectories) -> Split:
+    """Keep out what generalization is measured on: the last experiment, or the end of a single one."""
+    if len(trajectories) > 1:
+        return _last_experiment(trajectories)
+    run = trajectories[0]
+    cut = _cut(run)
+    training, held_out = part_of(run, slice(0, cut)), part_of(run, slice(cut, None))
+    return Split(Trajectories((training,)), Trajectories((held_out,)), "window")
+
+
+def split_inside(trajectories: Trajectories, smoothed: Derivatives | None = None) -> Split:
+    """Keep out what settings are compared on: the last of three experiments or more, or windows of each.
+
+    With one or two experiments a whole one is too much to lose: it may be all that is known about a level of
+    the stimulus.
 
     Parameters
     ----------
     smoothed : Derivatives, optional
         Of the same experiments; the smoothed states are then what an integration starts from.
     """
-    if len(trajectories) > 1:
-        training = Trajectories(trajectories.experiments[:-1])
-        held_out = Trajectories(trajectories.experiments[-1:])
-        first = 0
-        kind = "experiment"
-    else:
-        run = trajectories[0]
-        first = _cut(run)
-        training = Trajectories((part_of(run, slice(0, first)),))
-        held_out = Trajectories((part_of(run, slice(first, None)),))
-        kind = "window"
-    initial = None
-    if smoothed is not None:
-        # Smoothing looks at the whole series, so the end is known a little: a start, not an equation.
-        initial = (state_at(smoothed[-1], trajectories.states, first),)
-    return Split(training, held_out, kind, initial)
+    if len(trajectories) > 2:
+        split = _last_experiment(trajectories)
+        if smoothed is None:
+            return split
+        return replace(split, initial=(state_at(smoothed[-1], trajectories.states, 0),))
+    training: list[xr.Dataset] = []
+    held_out: list[xr.Dataset] = []
+    initial: list[Array] = []
+    for index, run in enumerate(trajectories):
+        kept, out = _windows(run)
+        training += [part_of(run, samples) for samples in kept]
+        held_out += [part_of(run, samples) for samples in out]
+        if smoothed is not None:
+            # Smoothing has seen the window as well: it gives a start, not an equation.
+            initial += [state_at(smoothed[index], trajectories.states, samples.start) for samples in out]
+    return Split(
+        Trajectories(tuple(training)), Trajectories(tuple(held_out)), "window", tuple(initial) or None
+    )
 
 
 def starts_of(smoothed: Derivatives) -> tuple[Array, ...]:
@@ -111,6 +130,25 @@ def thinned(run: xr.Dataset, samples: int) -> xr.Dataset:
     after = np.searchsorted(times, run.attrs["breakpoints"])
     kept = np.union1d(np.linspace(0, count - 1, samples).round().astype(int), after[after < count])
     return run.isel(time=kept)
+
+
+def _last_experiment(trajectories: Trajectories) -> Split:
+    runs = trajectories.experiments
+    return Split(Trajectories(runs[:-1]), Trajectories(runs[-1:]), "experiment")
+
+
+def _windows(run: xr.Dataset) -> tuple[list[slice], list[slice]]:
+    """Return the stretches to fit and those to score; a short experiment loses only its end."""
+    times = run["time"].to_numpy()
+    edges = [0]
+    for share in itertools.chain(*INNER_WINDOWS):
+        edges.append(int(np.searchsorted(times, times[0] + share * (times[-1] - times[0]))))
+    edges[-1] = len(times)
+    if min(np.diff(edges)) < MIN_SAMPLES:
+        cut = _cut(run)
+        return [slice(0, cut)], [slice(cut, len(times))]
+    pieces = [slice(start, stop) for start, stop in itertools.pairwise(edges)]
+    return pieces[::2], pieces[1::2]
 
 
 def _cut(run: xr.Dataset) -> int:

@@ -66,6 +66,7 @@ class WeakFitter:
 
     trajectories: Trajectories
     seed: int
+    deadline: float = np.inf
     _weak: dict[float, tuple[Array, Array]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -86,10 +87,10 @@ class WeakFitter:
     @property
     def grid(self) -> Iterator[Settings]:
         """Widths × units × degrees × thresholds."""
-        for width in HALF_WIDTHS:
-            for units in ("natural", "plain"):
-                for degree in self._degrees:
-                    for threshold in THRESHOLDS:
+        for threshold in THRESHOLDS:
+            for degree in self._degrees:
+                for width in HALF_WIDTHS:
+                    for units in ("natural", "plain"):
                         yield {"degree": degree, "width": width, "units": units, "threshold": threshold}
 
     def fit(self, settings: Settings) -> Rates:

@@ -11,7 +11,7 @@ from fepysr_dyn.baselines import BASELINES, make_baseline, split_off
 from fepysr_dyn.baselines.base import NOT_FITTED
 from fepysr_dyn.baselines.grid import choose, saturated_error
 from fepysr_dyn.baselines.pieces import pieces_of
-from fepysr_dyn.baselines.splitting import part_of, thinned
+from fepysr_dyn.baselines.splitting import part_of, split_inside, thinned
 from fepysr_dyn.errors import DataError, MissingDependencyError, OptionError
 from fepysr_dyn.model_files import system_from_toml
 from fepysr_dyn.simulation import resampled
@@ -76,7 +76,7 @@ def test_the_whole_grid_is_kept_and_the_choice_is_its_best(predators):
     chosen = next(point for point in found.grid if dict(point.settings) == found.settings)
     assert chosen.error <= max(1.1 * min(point.error for point in found.grid), 1e-4)
     # A threshold too large leaves other equations, which score worse.
-    assert max(point.error for point in found.grid) > 0.3
+    assert max(point.error for point in found.grid) > 100 * chosen.error
 
 
 def test_no_derivative_looks_across_a_step():
@@ -102,7 +102,7 @@ def test_the_weak_form_finds_the_step_response_despite_noise():
 def test_a_blow_up_is_a_score():
     """Both settings run into a pole, the second after it has followed the data for a while."""
     x = sympy.Symbol("x")
-    rates = {"early": x**3, "late": 1 + (x / sympy.Float(4.8)) ** 200}
+    rates = {"early": x**3, "late": 1 + (x / sympy.Float(2.4)) ** 200}
 
     class Explosive:
         grid = ({"pole": "early"}, {"pole": "late"})
@@ -112,10 +112,10 @@ def test_a_blow_up_is_a_score():
 
     times = np.linspace(0, 4, 100)
     run = make_experiment(times, {"x": 1 + times})
-    found = choose("explosive", lambda runs, seed: Explosive(), Trajectories((run,)))
+    found = choose("explosive", lambda *data: Explosive(), Trajectories((run,)))
     assert [point.outcome for point in found.grid] == ["blow-up", "blow-up"]
     assert all(point.r2 == -np.inf and point.message for point in found.grid)
-    assert found.grid[1].error < 0.6 < 0.9 < found.grid[0].error <= 1.0
+    assert found.grid[1].error < found.grid[0].error <= 1.0
     assert found.settings == {"pole": "late"}
     assert not validate(found.system, Trajectories((run,))).reproduced
 
@@ -131,7 +131,7 @@ def test_a_setting_that_fails_is_an_outcome_and_not_an_error():
 
     times = np.linspace(0, 2, 80)
     runs = Trajectories((make_experiment(times, {"x": np.exp(-times)}),))
-    found = choose("broken", lambda runs, seed: Broken(), runs)
+    found = choose("broken", lambda *data: Broken(), runs)
     assert (found.grid[0].outcome, found.grid[0].message) == (NOT_FITTED, "SVD did not converge")
     assert found.grid[1].error < 1e-6
     assert found.settings == {"n": 2}
@@ -196,6 +196,20 @@ def test_the_last_experiment_or_the_end_of_a_single_one_is_held_out(predators):
     assert split.held_out[0].attrs["breakpoints"] == [3.2]
     whole = [*split.training[0]["time"].to_numpy(), *split.held_out[0]["time"].to_numpy()]
     np.testing.assert_array_equal(whole, run["time"])
+
+
+def test_settings_are_compared_on_windows_of_few_experiments_or_on_one_of_many(predators):
+    split = split_inside(predators, fd.estimate_derivatives(predators))
+    assert (split.kind, len(split.training), len(split.held_out), len(split.initial)) == ("window", 4, 4, 4)
+    for run, start in zip(split.held_out, split.initial, strict=True):
+        np.testing.assert_allclose(start, [run["x"][0], run["y"][0]], rtol=1e-6)
+    seen = np.concatenate([run["time"] for run in (*split.training, *split.held_out)])
+    assert len(seen) == sum(run.sizes["time"] for run in predators)
+    third = predators[0].assign_attrs(name="third")
+    split = split_inside(Trajectories((*predators, third)))
+    assert (split.kind, len(split.training), split.held_out[0].attrs["name"]) == ("experiment", 2, "third")
+    short = Trajectories((part_of(predators[0], slice(0, 20)),))
+    assert [run.sizes["time"] for run in split_inside(short).training] == [12]
 
 
 def test_thinning_keeps_the_levels_of_the_input():
