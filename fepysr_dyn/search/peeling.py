@@ -22,7 +22,7 @@ from fepysr_dyn.search.problem import Array, RegressionProblem
 _FORMULAS = 8
 _NEAR = 0.35
 #: A factor this close to zero, relative to its size, cannot be divided out.
-_SMALLEST = 1e-3
+_SMALLEST = 1e-6
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,23 @@ class Rest:
     ----------
     problem : RegressionProblem
         With another target, and less room for complexity.
+    kind : {"term", "factor"}
+        How the part was taken away.
     part : sympy expression
-        What was taken away; tells rests apart.
+        What was taken away; with its kind, it tells rests apart.
     wrap : callable
         From a formula for the rest to one for the whole.
     """
 
     problem: RegressionProblem
+    kind: str
     part: sympy.Expr
     wrap: Callable[[sympy.Expr], sympy.Expr]
+
+    @property
+    def key(self) -> tuple[str, sympy.Expr]:
+        """What was taken away, and how."""
+        return self.kind, self.part
 
 
 def rests(front: ParetoFront, problem: RegressionProblem) -> Iterator[Rest]:
@@ -57,14 +65,14 @@ def rests(front: ParetoFront, problem: RegressionProblem) -> Iterator[Rest]:
     >>> [rest.part for rest in rests(front, problem)][0]
     x**2
     """
-    seen: set[sympy.Expr] = set()
+    seen: set[tuple[str, sympy.Expr]] = set()
     for candidate in list(reversed(front.candidates))[:_FORMULAS]:
         for rest in (
             *_without_terms(candidate.expression, problem),
             *_without_factors(candidate.expression, problem),
         ):
-            if rest.part not in seen:
-                seen.add(rest.part)
+            if rest.key not in seen:
+                seen.add(rest.key)
                 yield rest
 
 
@@ -76,7 +84,7 @@ def _without_terms(expression: sympy.Expr, problem: RegressionProblem) -> Iterat
         for value in _simple_near(float(number)):
             part = value * shape
             target = problem.target - problem.measure(_values(part, problem))
-            yield _rest(problem, part, target, problem.weights, partial(_plus, part))
+            yield Rest(_smaller(problem, part, target, problem.weights), "term", part, partial(_plus, part))
 
 
 def _without_factors(expression: sympy.Expr, problem: RegressionProblem) -> Iterator[Rest]:
@@ -92,18 +100,15 @@ def _without_factors(expression: sympy.Expr, problem: RegressionProblem) -> Iter
             if not np.all(np.isfinite(values)) or np.min(size) <= _SMALLEST * np.median(size):
                 continue
             weights = values**2 if problem.weights is None else problem.weights * values**2
-            yield _rest(problem, factor, problem.target / values, weights, partial(_times, factor))
+            smaller = _smaller(problem, factor, problem.target / values, weights)
+            yield Rest(smaller, "factor", factor, partial(_times, factor))
 
 
-def _rest(
-    problem: RegressionProblem,
-    part: sympy.Expr,
-    target: Array,
-    weights: Array | None,
-    wrap: Callable[[sympy.Expr], sympy.Expr],
-) -> Rest:
+def _smaller(
+    problem: RegressionProblem, part: sympy.Expr, target: Array, weights: Array | None
+) -> RegressionProblem:
     room = max(3, problem.max_complexity - complexity(part) - 1)
-    return Rest(replace(problem, target=target, weights=weights, max_complexity=room), part, wrap)
+    return replace(problem, target=target, weights=weights, max_complexity=room)
 
 
 def _plus(part: sympy.Expr, found: sympy.Expr) -> sympy.Expr:

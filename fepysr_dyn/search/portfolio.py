@@ -108,7 +108,7 @@ class _Run:
         self.exact: Candidate | None = None
         self.notes: list[str] = []
         self._tried: set[sympy.Expr] = set(problem.features)
-        self._peeled: set[sympy.Expr] = set()
+        self._peeled: set[tuple[str, sympy.Expr]] = set()
         self._fraction = 0.0
 
     def search(self) -> ParetoFront:
@@ -158,11 +158,11 @@ class _Run:
 
     def _peel(self, until: float) -> None:
         """Solve what is left when a part of a good formula is taken away."""
-        fresh = [rest for rest in rests(self.front, self.problem) if rest.part not in self._peeled]
+        fresh = [rest for rest in rests(self.front, self.problem) if rest.key not in self._peeled]
         chosen = fresh[: self.config.rests]
         start = self._fraction
         for index, rest in enumerate(chosen):
-            self._peeled.add(rest.part)
+            self._peeled.add(rest.key)
             for engine in self.quick:
                 if self._done():
                     return

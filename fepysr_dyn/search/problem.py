@@ -31,7 +31,7 @@ UNARY_OPERATORS = (
     *("neg", "square", "cube", "inv", "exp", "log", "sqrt", "abs", "sign"),
     *("sin", "cos", "tan", "tanh", "sinh", "cosh", "atan"),
 )
-DEFAULT_OPERATORS = ("+", "-", "*", "/", "neg", "square", "exp", "log", "sqrt", "sin", "cos")
+DEFAULT_OPERATORS = ("+", "-", "*", "/", "neg", "square", "exp", "log", "sqrt", "abs", "sin", "cos", "tanh")
 
 
 @dataclass(frozen=True)
