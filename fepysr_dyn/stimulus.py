@@ -157,6 +157,8 @@ class Sampled:
 
     def __post_init__(self) -> None:
         _require_knots(self.times, self.values)
+        if not isinstance(self.jumps, tuple):
+            raise ModelError(f"expected a list for jumps of a sampled stimulus, found {self.jumps}")
         unknown = sorted(set(self.jumps) - set(self.times))
         if unknown:
             raise ModelError(f"jumps of a sampled stimulus must be times of samples, got {unknown[0]}")
@@ -245,11 +247,11 @@ def stimulus_from(value: object) -> Stimulus:
         If the table is not one of the known kinds with the fields of that kind.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return Constant(float(value))
+        return stimulus_from({"kind": "constant", "value": value})
     if not isinstance(value, Mapping):
         raise ModelError(f"expected a number or a stimulus table, found {value!r}")
     kind = value.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         hint = did_you_mean(str(kind), KINDS)
         raise ModelError(f"expected kind to be one of {', '.join(KINDS)}, found {kind!r}{hint}")
     fields = {key: _field(key, entry) for key, entry in value.items() if key != "kind"}
@@ -273,12 +275,17 @@ def split_at(breakpoints: Sequence[float], start: float, stop: float) -> list[tu
 
 
 def _field(key: str, entry: object) -> float | tuple[float, ...]:
-    if isinstance(entry, int | float) and not isinstance(entry, bool):
-        return float(entry)
-    if isinstance(entry, list | tuple) and all(
-        isinstance(item, int | float) and not isinstance(item, bool) for item in entry
-    ):
-        return tuple(float(item) for item in entry)
+    try:
+        if isinstance(entry, int | float) and not isinstance(entry, bool):
+            return float(entry)
+        if isinstance(entry, list | tuple) and all(
+            isinstance(item, int | float) and not isinstance(item, bool) for item in entry
+        ):
+            return tuple(float(item) for item in entry)
+    except OverflowError:
+        raise ModelError(
+            f"expected finite numbers for '{key}' of a stimulus, found one beyond float64"
+        ) from None
     raise ModelError(f"expected '{key}' of a stimulus to be a number or a list of numbers, found {entry!r}")
 
 
