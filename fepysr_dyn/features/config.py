@@ -60,7 +60,7 @@ class FmnConfig:
     contrast: float = 0.001
     initial: str = "dense"
     standardise: bool = False
-    max_rows: int = 2_000
+    max_rows: int = 20_000
     ranking: str = "count"
     alternatives: int = 1
     top: int = 4
@@ -123,6 +123,7 @@ PRESETS: dict[str, FmnConfig] = {
         schedule="cosine",
         initial="sparse",
         standardise=True,
+        max_rows=1_000,
         ranking="contribution",
         alternatives=2,
         top=10,

@@ -7,7 +7,7 @@ a quotient is linear in other columns: P(x) − y·Q(x) = 0 is searched with col
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.features.extraction import Feature, fingerprint
 from fepysr_dyn.features.nodes import FeatureGraph
-from fepysr_dyn.features.sparse_fit import FINEST, TRULY_EXACT, GramProblem, true_residual
+from fepysr_dyn.features.sparse_fit import FINEST, TRULY_EXACT, GramProblem, SparseModel, true_residual
 
 Array = NDArray[np.float64]
 #: A product of nodes, sorted.
@@ -99,6 +99,8 @@ class _Fit:
         self._columns = _normalised(dictionary.matrix())
         self._goal = goal
         self._terms = dictionary.terms
+        self._sizes = dictionary.sizes
+        self.concise: Explanation | None = None
         self._gram = self._columns.T @ self._columns
         self._products = self._columns.T @ goal
         self._prices = dictionary.prices(len(goal))
@@ -106,11 +108,22 @@ class _Fit:
     def explained(self, start: Sequence[Term] = (), floor: float = FINEST) -> Explanation:
         """Search from nothing and from given terms."""
         problem = GramProblem(self._gram, self._products, self._prices, len(self._goal), floor)
-        model = problem.search()
+        path = problem.path()
+        if floor == FINEST:
+            self.concise = self._made(problem, max(path, key=self._worth_per_node))
+        model = path[-1]
         if start and not model.exact:
             index = {term: number for number, term in enumerate(self._terms)}
             again = problem.search([index[term] for term in start if term in index])
             model = min(model, again, key=lambda candidate: candidate.objective)
+        return self._made(problem, model)
+
+    def _worth_per_node(self, model: SparseModel) -> float:
+        """Return how many orders of magnitude of the residual a node of the model takes away."""
+        nodes = 3 + sum(1 + self._sizes[column] for column in model.columns)
+        return -float(np.log(model.residual + FINEST)) / nodes
+
+    def _made(self, problem: GramProblem, model: SparseModel) -> Explanation:
         residual = true_residual(self._columns[:, list(model.columns)], self._goal)
         exact = residual < TRULY_EXACT
         return Explanation(
@@ -125,8 +138,9 @@ class _Fit:
 def explain(graph: FeatureGraph, features: Sequence[Feature], target: Array) -> list[Explanation]:
     """Return sparse models of the target, the best first.
 
-    If one is exact it is the only one. If none is, the models explain the target only down to a residual
-    of `COARSE`: what fits better than that by accident would only add terms that mean nothing.
+    If one is exact it is the only one. If none is, most models explain the target only down to a residual
+    of `COARSE`: what fits better than that by accident would only add terms that mean nothing. The second
+    one is the most concise of the fine ones: it sees what is small and simple.
     """
     goal = _normalised(target[:, None])[:, 0]
     fits: list[_Fit] = []
@@ -148,8 +162,17 @@ def explain(graph: FeatureGraph, features: Sequence[Feature], target: Array) -> 
     quotient = _implicit(graph, features, target)
     if quotient is not None:
         return [quotient]
-    coarse = [fit.explained(floor=COARSE) for fit in fits]
-    return sorted(coarse, key=lambda model: model.objective)
+    coarse = sorted((fit.explained(floor=COARSE) for fit in fits), key=lambda model: model.objective)
+    concise = [fit.concise for fit in fits if fit.concise is not None]
+    return [coarse[0], max(concise, key=_conciseness(graph)), *coarse[1:]]
+
+
+def _conciseness(graph: FeatureGraph) -> Callable[[Explanation], float]:
+    def worth(model: Explanation) -> float:
+        nodes = 3 + sum(len(term) + sum(map(graph.size, term)) for term in model.terms)
+        return -float(np.log(model.residual + FINEST)) / nodes
+
+    return worth
 
 
 def _levels(graph: FeatureGraph, features: Sequence[Feature]) -> list[tuple[list[int], int]]:
@@ -157,12 +180,19 @@ def _levels(graph: FeatureGraph, features: Sequence[Feature]) -> list[tuple[list
     variables = list(range(graph.n_variables))
     powers = [feature.node for feature in features if _is_power(graph, feature.node)]
     levels = [(variables + powers, 5 if graph.n_variables == 1 else 4)]
-    ordered = sorted(features, key=lambda feature: (graph.size(feature.node), -feature.count, feature.node))
+    ordered = sorted(features, key=lambda feature: _simplicity(graph, feature))
     atoms: list[int] = []
     for size, most, factors in ((2, 20, 3), (3, 32, 2), (4, 24, 2)):
         atoms += [feature.node for feature in ordered if graph.size(feature.node) == size][:most]
         levels.append((variables + atoms, factors))
     return levels
+
+
+def _simplicity(graph: FeatureGraph, feature: Feature) -> tuple[int, bool, int, int]:
+    """Sort by size, sums and products of two variables first, then by occurrences."""
+    children = graph.children(feature.node)
+    plain_pair = len(children) == 2 and all(child < graph.n_variables for child in children)
+    return graph.size(feature.node), not plain_pair, -feature.count, feature.node
 
 
 def _is_power(graph: FeatureGraph, node: int) -> bool:
@@ -203,10 +233,16 @@ def _implicit(graph: FeatureGraph, features: Sequence[Feature], target: Array) -
     Only exact ones count: products with the target are nearly dependent on one another for any target.
     """
     atoms, _ = _levels(graph, features)[1]
+    variables = range(graph.n_variables)
     dictionary = Dictionary(graph)
     dictionary.add((atom,) for atom in atoms)
-    dictionary.add(combinations_with_replacement(atoms, 2))
-    return min(_relations(dictionary, target), key=lambda model: model.objective, default=None)
+    dictionary.add(combinations_with_replacement(variables, 2))
+    dictionary.add((atom, atom) for atom in atoms)
+    found = min(_relations(dictionary, target), key=lambda model: model.objective, default=None)
+    if found is None:
+        dictionary.add(combinations_with_replacement(atoms, 2))
+        found = min(_relations(dictionary, target), key=lambda model: model.objective, default=None)
+    return found
 
 
 def _relations(dictionary: Dictionary, target: Array) -> Iterator[Explanation]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fepysr_dyn.features.explanation import Explanation, Term, explain
 from fepysr_dyn.features.extraction import Feature, fingerprint
@@ -21,6 +23,8 @@ _INNER = 0.5
 _SECOND = 0.25
 #: Weight of the share of occurrences: it decides between features that no model uses.
 _OCCURRENCE = 0.05
+#: Coefficients that differ by less than this share are the same.
+_SAME = 0.02
 #: Products of some of a term's factors are not listed beyond this many factors.
 _MOST_FACTORS = 10
 
@@ -29,8 +33,10 @@ def rank_by_contribution(
     graph: FeatureGraph, features: Sequence[Feature], target: Array
 ) -> tuple[list[Feature], list[float]]:
     """Return the features, and products of them that a model uses, with the best score first."""
-    models = explain(graph, features, target)
-    credit = _credit(graph, models)
+    # Sums in another order round differently: one thread, whatever the machine, so that the list is the same.
+    with threadpool_limits(limits=1, user_api="blas"):
+        models = explain(graph, features, target)
+    credit = _credit(graph, [_with_pairs(graph, model, target) for model in models])
     known = {fingerprint(graph.values(feature.node)): feature for feature in features}
     for key, (node, _) in credit.items():
         if key not in known:
@@ -47,6 +53,22 @@ def rank_by_contribution(
     return [feature for _, feature in ranked], [score for score, _ in ranked]
 
 
+def _with_pairs(graph: FeatureGraph, model: Explanation, target: Array) -> Explanation:
+    """Add the sum or difference of variables that enter with the same coefficient: they enter together."""
+    linear = [term for term in model.terms if len(term) == 1 and term[0] < graph.n_variables]
+    if len(linear) < 2:
+        return model
+    columns = [graph.product(term) for term in model.terms]
+    fitted = np.linalg.lstsq(np.column_stack([*columns, np.ones(len(target))]), target, rcond=None)[0]
+    coefficient = dict(zip(model.terms, fitted, strict=False))
+    pairs = [
+        (graph.add("add" if coefficient[a] * coefficient[b] > 0 else "sub", (a[0], b[0])),)
+        for a, b in combinations(linear, 2)
+        if abs(abs(coefficient[a]) - abs(coefficient[b])) <= _SAME * abs(coefficient[a])
+    ]
+    return replace(model, terms=(*model.terms, *pairs), weights=(*model.weights, *(_INNER for _ in pairs)))
+
+
 def _credit(
     graph: FeatureGraph, models: Sequence[Explanation]
 ) -> dict[tuple[int, int] | None, tuple[int, float]]:
@@ -55,7 +77,7 @@ def _credit(
     node_of: dict[tuple[int, int] | None, int] = {}
     worth: defaultdict[tuple[int, int] | None, float] = defaultdict(float)
     for position, model in enumerate(models):
-        share = 1.0 if position == 0 else _SECOND
+        share = 1.0 if position < 2 else _SECOND
         for term, weight in zip(model.terms, model.weights, strict=True):
             parts: dict[tuple[int, int] | None, float] = {}
             for node, part in _parts(graph, term):

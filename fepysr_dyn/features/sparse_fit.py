@@ -84,16 +84,21 @@ class GramProblem:
 
     def search(self, start: Sequence[int] = (), most: int = 12, passes: int = 3) -> SparseModel:
         """Add, replace and remove columns until the objective no longer falls."""
-        best = self._model(list(start))
-        while len(best.columns) < most and not best.exact:
+        return self.path(start, most, passes)[-1]
+
+    def path(self, start: Sequence[int] = (), most: int = 12, passes: int = 3) -> list[SparseModel]:
+        """Return the models of a search, from the smallest to the last."""
+        models = [self._model(list(start))]
+        while len(models[-1].columns) < most and not models[-1].exact:
+            best = models[-1]
             column, value = self._best_addition(list(best.columns))
             if column < 0:
                 break
             grown = self._refine([*best.columns, column], value, passes)
             if grown.objective >= best.objective - 1e-9:
                 break
-            best = grown
-        return best
+            models.append(grown)
+        return models
 
     def importance(self, model: SparseModel) -> list[float]:
         """Return what each column is worth, between 0 and 1.

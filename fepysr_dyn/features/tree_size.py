@@ -23,7 +23,7 @@ def tree_size(expression: sympy.Expr) -> int:
     >>> tree_size(x**2), tree_size(x**3), tree_size(x**4), tree_size(x - y), tree_size(x / y)
     (2, 4, 3, 3, 3)
     """
-    if expression.is_Atom or expression.is_Rational:
+    if expression.is_Atom or expression.is_number:
         return 1
     if expression.is_Add:
         positive = [_without_sign(term) for term in expression.args]
