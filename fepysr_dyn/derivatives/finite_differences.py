@@ -14,7 +14,7 @@ from fepysr_dyn.derivatives.stencils import interpolation_weights, nearest_windo
 from fepysr_dyn.errors import OptionError
 
 MAX_ORDER = 14
-_CHUNK = 50_000
+_CHUNK = 8_192
 # Orders that come closer to each other by less than this are not trusted to converge any faster.
 _SLOWEST = 0.95
 
