@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 import numpy as np
 import sympy
 
-from fepysr_dyn.expressions import canonical, complexity
+from fepysr_dyn.expressions import canonical
 from fepysr_dyn.expressions.canonical import expanded_terms
 from fepysr_dyn.search.front import Candidate, evaluate_candidate
 from fepysr_dyn.search.operators import uses_only
 from fepysr_dyn.search.problem import RegressionProblem
+from fepysr_dyn.search.selection import description_bits
+from fepysr_dyn.search.snapping import snap
 
 #: Larger expressions are left as they are: factoring them can take minutes.
 _LARGEST = 60
 _TERMS = 60
+#: A shorter form may itself have a shorter form.
+_ROUNDS = 3
+#: Logarithms of constants are looked for among these shares of one, and must be met this closely.
+_DECIMALS = 1_000
+_CLOSE = 1e-9
 
 
 def shortened(candidate: Candidate, problem: RegressionProblem, *, tolerance: float = 1e-22) -> Candidate:
-    """Return the shortest equal form of a candidate found by expansion, factoring and cancellation.
+    """Return the equal form of a candidate with the shortest description.
+
+    Tried are expansion, factoring, cancellation, one sine for a sine and a cosine, and constants inside
+    an exponential.
 
     Examples
     --------
@@ -33,22 +45,37 @@ def shortened(candidate: Candidate, problem: RegressionProblem, *, tolerance: fl
     if candidate.complexity > _LARGEST or expanded_terms(candidate.expression) > _TERMS:
         return candidate
     best = candidate
+    for _ in range(_ROUNDS):
+        improved = _shorter(best, problem, max(candidate.loss * 1.01, tolerance))
+        if improved is best:
+            break
+        best = improved
+    return best
+
+
+def _shorter(candidate: Candidate, problem: RegressionProblem, worst: float) -> Candidate:
+    best, least = candidate, description_bits(candidate, problem)
     for form in _forms(candidate.expression):
-        if complexity(form) >= best.complexity or not uses_only(form, problem.operators):
-            continue
-        if form.has(sympy.nan, sympy.zoo, sympy.oo, sympy.I):
+        if form.has(sympy.nan, sympy.zoo, sympy.oo, sympy.I) or not uses_only(form, problem.operators):
             continue
         other = evaluate_candidate(form, problem, candidate.engine)
+        if other.constants != candidate.constants:
+            other = snap(other, problem)
         # Forms are equal on paper; rounding or a branch of a root may say otherwise.
-        if np.isfinite(other.loss) and other.loss <= max(candidate.loss * 1.01, tolerance):
-            best = other
+        if not (np.isfinite(other.loss) and other.loss <= worst):
+            continue
+        bits = description_bits(other, problem)
+        if bits < least and other.complexity <= problem.max_complexity:
+            best, least = other, bits
     return best
 
 
 def _forms(expression: sympy.Expr) -> Iterator[sympy.Expr]:
     ways: list[Callable[[sympy.Expr], sympy.Expr]] = [canonical, sympy.powsimp]
-    if not expression.has(sympy.Float):
-        ways += [sympy.factor_terms, _cancelled, _factored, sympy.together, _collected]
+    if expression.has(sympy.Float):
+        ways += [_one_phase, _inside_exponential]
+    else:
+        ways += [sympy.factor_terms, sympy.cancel, _factored, sympy.together, _collected]
     for way in ways:
         try:
             yield way(expression)
@@ -57,14 +84,59 @@ def _forms(expression: sympy.Expr) -> Iterator[sympy.Expr]:
             continue
 
 
-def _cancelled(expression: sympy.Expr) -> sympy.Expr:
-    return sympy.cancel(expression)
-
-
 def _factored(expression: sympy.Expr) -> sympy.Expr:
-    return sympy.factor(expression)
+    return sympy.factor(expression, deep=True)
 
 
 def _collected(expression: sympy.Expr) -> sympy.Expr:
     symbols = sorted(expression.free_symbols, key=str)
     return sympy.collect(canonical(expression), symbols) if symbols else expression
+
+
+def _one_phase(expression: sympy.Expr) -> sympy.Expr:
+    """Write a*sin(u) + b*cos(u) as one sine with a phase."""
+    waves: dict[tuple[sympy.Expr, sympy.Expr], dict[type, float]] = {}
+    others: list[sympy.Expr] = []
+    for term in sympy.Add.make_args(sympy.expand_mul(expression, deep=False)):
+        number, rest = term.as_coeff_Mul()
+        wave = next((f for f in sympy.Mul.make_args(rest) if f.func in (sympy.sin, sympy.cos)), None)
+        if wave is None:
+            others.append(term)
+            continue
+        sums = waves.setdefault((wave.args[0], rest / wave), {sympy.sin: 0.0, sympy.cos: 0.0})
+        sums[wave.func] += float(number)
+    for (inside, factor), sums in waves.items():
+        a, b = sums[sympy.sin], sums[sympy.cos]
+        if a and b:
+            # Of the two signs, the one with the smaller phase.
+            sign = 1.0 if a > 0 else -1.0
+            phase = sympy.Float(math.atan2(b * sign, a * sign))
+            others.append(sympy.Float(sign * math.hypot(a, b)) * factor * sympy.sin(inside + phase))
+        else:
+            others.append(a * factor * sympy.sin(inside) if a else b * factor * sympy.cos(inside))
+    return sympy.Add(*others)
+
+
+def _inside_exponential(expression: sympy.Expr) -> sympy.Expr:
+    """Write c*exp(u) as exp(u + log(c)), where the logarithm is a short decimal.
+
+    A float would not do: sympy takes it out of the exponential again.
+    """
+
+    def absorbed(term: sympy.Expr) -> sympy.Expr:
+        number, rest = term.as_coeff_Mul()
+        if not number.is_Float or not float(number) > 0:
+            return term
+        inside = Fraction(round(math.log(float(number)) * _DECIMALS), _DECIMALS)
+        if abs(math.exp(float(inside)) - float(number)) > _CLOSE * float(number):
+            return term
+        factors = list(sympy.Mul.make_args(rest))
+        for index, factor in enumerate(factors):
+            if factor.func is sympy.exp:
+                factors[index] = sympy.exp(
+                    factor.args[0] + sympy.Rational(inside.numerator, inside.denominator)
+                )
+                return sympy.Mul(*factors)
+        return term
+
+    return expression.replace(lambda node: node.is_Mul, absorbed)
