@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,26 +23,43 @@ CLASSIC = (b"CDF\x01", b"CDF\x02")
 
 def netcdf_tables(path: Path, selection: Selection, magic: bytes) -> Iterator[ArrayTable]:
     """Yield one table per experiment of a NetCDF file: of its root, or of each of its groups."""
-    import xarray as xr
-
-    try:
-        if magic.startswith(CLASSIC):
-            groups = {"/": xr.load_dataset(path, engine="scipy", decode_times=False)}
-        else:
-            opened = xr.open_groups(path, engine="h5netcdf", decode_times=False)
-            groups = {name: group.load() for name, group in opened.items()}
-            for group in opened.values():
-                group.close()
-    except Exception as error:  # the readers of a damaged binary file raise whatever they stumble over
-        reason = shown(str(error), 120) or type(error).__name__
-        raise DataError(f"{path}: cannot be read as NetCDF, it may be damaged: {reason}") from None
-    filled = {name: group for name, group in groups.items() if group.data_vars}
+    filled = {name: group for name, group in _groups(path, magic).items() if group.data_vars}
     if not filled:
         raise DataError(f"{path}: expected variables, found none in this NetCDF file")
     for name, group in filled.items():
         where = str(path) if name == "/" else f"{path}, group '{name}'"
         default = path.stem if name == "/" else name.strip("/")
         yield from dataset_tables(group, selection, where=where, name=default)
+
+
+def _groups(path: Path, magic: bytes) -> dict[str, xr.Dataset]:
+    """Read the whole file."""
+    reason = ""
+    hook = sys.unraisablehook
+    # h5netcdf complains on stderr when a file that it could not open is collected.
+    sys.unraisablehook = lambda _: None
+    try:
+        return _load(path, magic)
+    except Exception as error:  # the readers of a damaged binary file raise whatever they stumble over
+        reason = shown(str(error), 120) or type(error).__name__
+    finally:
+        if reason:
+            gc.collect()
+        sys.unraisablehook = hook
+    raise DataError(f"{path}: cannot be read as NetCDF, it may be damaged: {reason}")
+
+
+def _load(path: Path, magic: bytes) -> dict[str, xr.Dataset]:
+    import xarray as xr
+
+    if magic.startswith(CLASSIC):
+        return {"/": xr.load_dataset(path, engine="scipy", decode_times=False)}
+    opened = xr.open_groups(path, engine="h5netcdf", decode_times=False)
+    try:
+        return {name: group.load() for name, group in opened.items()}
+    finally:
+        for group in opened.values():
+            group.close()
 
 
 def dataset_tables(data: xr.Dataset, selection: Selection, *, where: str, name: str) -> Iterator[ArrayTable]:

@@ -184,12 +184,24 @@ def test_interruption_is_one_line(command, monkeypatch):
     assert (answer.code, answer.err) == (130, "fepysr-dyn: interrupted\n")
 
 
-def test_a_real_process_refuses_with_one_line(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("absent.csv", None, "absent.csv: there is no such file"),
+        ("words.csv", b"time,x\n0,a\n", "words.csv: line 2, column 'x': expected a number, found 'a'"),
+        ("cut.nc", b"\x89HDF\r\n\x1a\n", "cut.nc: cannot be read as NetCDF, it may be damaged: "),
+    ],
+)
+def test_a_real_process_refuses_with_one_line(name, content, text, tmp_path):
+    """Nothing else is printed either, as the process ends and libraries clean up."""
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
     done = subprocess.run(
-        [*PROGRAM, "derive", "absent.csv"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [*PROGRAM, "derive", name], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "fepysr-dyn: absent.csv: there is no such file\n"
+    assert done.stderr.startswith(f"fepysr-dyn: {text}")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [["models"], ["simulate", "lorenz", "--json"], ["--help"]])
