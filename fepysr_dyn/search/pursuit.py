@@ -19,7 +19,7 @@ from fepysr_dyn.search.library import Atom, products, variable_atoms
 from fepysr_dyn.search.problem import RegressionProblem
 from fepysr_dyn.search.rows import evaluated, row_factors, thinned
 from fepysr_dyn.search.session import Session
-from fepysr_dyn.search.wide import best_products
+from fepysr_dyn.search.wide import product_gains
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PursuitConfig:
 
     points: int = 14
     rows: int = 240
-    kinds: int = 8
+    kinds: int = 10
     beam: int = 2
     terms: int = 2
     max_atoms: int = 420
@@ -87,7 +87,7 @@ def _dictionary(few: RegressionProblem, config: PursuitConfig) -> list[Entry]:
                     if atom.usable:
                         entries.append(Entry(atom, kind + position))
             kind += 2
-    return entries
+    return sorted(entries, key=lambda entry: entry.kind)
 
 
 def _arguments(variables: Sequence[Atom]) -> list[Atom]:
@@ -101,17 +101,20 @@ def _candidates(
 ) -> list[sympy.Expr]:
     """Return the best product of each of the best kinds, beside the terms there are."""
     weights = row_factors(few, balanced=False)
-    basis = np.column_stack([np.ones(len(few.target)), evaluated(few, terms)]) if terms else None
+    ones = np.ones((len(few.target), 1))
+    basis = np.column_stack([ones, evaluated(few, terms)]) if terms else ones
     atoms = [entry.atom for entry in entries]
-    best: dict[tuple[int, int], sympy.Expr] = {}
-    for i, j in best_products(atoms, atoms, few.target, weights, basis, 60 * count):
-        first, second = sorted((entries[i], entries[j]), key=lambda entry: entry.kind)
-        key = (first.kind, second.kind)
-        if key not in best:
-            best[key] = first.atom.expression * second.atom.expression
-        if len(best) == count:
-            break
-    return list(best.values())
+    gains = np.triu(product_gains(atoms, atoms, few.target, weights, basis))
+    starts = np.flatnonzero(np.diff([entry.kind for entry in entries], prepend=-1))
+    of_kinds = np.maximum.reduceat(np.maximum.reduceat(gains, starts, axis=0), starts, axis=1)
+    ends = [*starts[1:], len(entries)]
+    best = []
+    for k in np.argsort(-of_kinds, axis=None, kind="stable")[:count]:
+        a, b = divmod(int(k), len(starts))
+        block = gains[starts[a] : ends[a], starts[b] : ends[b]]
+        i, j = divmod(int(np.argmax(block)), block.shape[1])
+        best.append(atoms[starts[a] + i].expression * atoms[starts[b] + j].expression)
+    return best
 
 
 def _refined(

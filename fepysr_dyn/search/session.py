@@ -119,6 +119,10 @@ class Session:
         except UnsupportedExpressionError:
             return evaluate_candidate(expression, self.problem, self.engine).loss
 
+    def best(self, count: int) -> list[Candidate]:
+        """Return the candidates of smallest loss, best first."""
+        return self._best()[-count:][::-1]
+
     def _best(self) -> list[Candidate]:
         """Return the candidates no other beats, simplest first."""
         kept: list[Candidate] = []

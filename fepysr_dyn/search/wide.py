@@ -102,26 +102,20 @@ def promising_products(
     return [(left[i], right[j]) for i, j in kept], subsets
 
 
-def best_products(
-    left: Sequence[Atom],
-    right: Sequence[Atom],
-    target: Array,
-    weights: Array,
-    basis: Array | None,
-    count: int,
-) -> list[tuple[int, int]]:
-    """Return the products (i, j) that explain most of what given columns leave over, best first."""
+def product_gains(
+    left: Sequence[Atom], right: Sequence[Atom], target: Array, weights: Array, basis: Array
+) -> Array:
+    """Return how much each product explains of the square of what given columns leave over."""
     L = _unit(np.column_stack([atom.values for atom in left]))
     R = _unit(np.column_stack([atom.values for atom in right]))
     lengths = (L**2 * (weights**2)[:, None]).T @ R**2
     floor = 1e-12 * float(np.max(lengths))
     state = _State((), [], weights * target, np.where(lengths > floor, lengths, np.inf))
-    columns = np.ones((len(target), 1)) if basis is None else basis
-    for direction in np.linalg.qr(columns * weights[:, None])[0].T:
+    for direction in np.linalg.qr(basis * weights[:, None])[0].T:
         shadow = (L * (weights * direction)[:, None]).T @ R
         state.target = state.target - direction * (direction @ state.target)
         state.lengths = state.lengths - shadow**2
-    return _largest(_gains(state, L, R, weights, lengths), count)
+    return _gains(state, L, R, weights, lengths)
 
 
 def _unit(columns: Array) -> Array:
