@@ -63,7 +63,7 @@ def read_system(path: str | Path) -> OdeSystem:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ModelError(
-            f"{path}: expected UTF-8 text, found a byte that is not at offset {error.start}"
+            f"{path}: expected UTF-8 text, found another encoding at byte {error.start}"
         ) from None
     try:
         return system_from_toml(text, default_name=path.stem)

@@ -9,7 +9,9 @@ import sympy
 import fepysr_dyn as fd
 from fepysr_dyn.errors import OptionError
 
-SPARSE = fd.DiscoveryConfig(engine="sparse", features=False, max_rows=200, resamples=5)
+SPARSE = fd.DiscoveryConfig(
+    engine="sparse", features=False, operators=("+", "-", "*"), max_rows=200, seconds_per_state=600.0, resamples=5
+)
 
 
 def test_both_equations_are_recovered_and_reproduce_the_data(found):
