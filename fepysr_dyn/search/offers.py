@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import sympy
 
-from fepysr_dyn.expressions import complexity
 from fepysr_dyn.search.least_squares import cleaned_coefficients, linear_combination, solve_columns
 from fepysr_dyn.search.problem import Array
 from fepysr_dyn.search.rows import evaluated, row_count, row_factors
@@ -27,11 +26,17 @@ def offer_constant(session: Session) -> None:
 
 
 def offer_terms(
-    session: Session, terms: Sequence[sympy.Expr], values: Array | None = None, *, balanced: bool = False
+    session: Session,
+    terms: Sequence[sympy.Expr],
+    values: Array | None = None,
+    *,
+    least: int = 1,
+    balanced: bool = False,
 ) -> float:
     """Fit the coefficients of terms on all rows and offer the sum; return its loss.
 
-    The values of the terms on all rows are evaluated if they are not given.
+    The values of the terms on all rows are evaluated if they are not given. `least` is a lower bound of the
+    complexity: no formula is built for what cannot reach the front.
     """
     problem = session.problem
     values = evaluated(problem, terms) if values is None else values
@@ -43,27 +48,6 @@ def offer_terms(
     coefficients = cleaned_coefficients(A, y, solve_columns(A, y))
     loss = problem.loss(values @ coefficients)
     session.spend(1)
-    expression = linear_combination(coefficients, terms)
-    if session.would_help(complexity(expression) - MOST_GATHERED, loss):
-        session.add(shortest(expression), loss)
+    if session.would_help(least, loss):
+        session.add(linear_combination(coefficients, terms), loss)
     return loss
-
-
-def shortest(expression: sympy.Expr) -> sympy.Expr:
-    """Return the expression, or its form with common factors taken out if that is smaller."""
-    expression = expression.replace(_has_exponentials, _one_exponential)
-    if not expression.is_Add:
-        return expression
-    gathered = sympy.factor_terms(expression)
-    return gathered if complexity(gathered) < complexity(expression) else expression
-
-
-def _has_exponentials(node: sympy.Basic) -> bool:
-    return bool(node.is_Mul and sum(isinstance(factor, sympy.exp) for factor in node.args) > 1)
-
-
-def _one_exponential(node: sympy.Mul) -> sympy.Expr:
-    """Return a product with its exponentials put together."""
-    powers = [factor.args[0] for factor in node.args if isinstance(factor, sympy.exp)]
-    rest = [factor for factor in node.args if not isinstance(factor, sympy.exp)]
-    return sympy.Mul(*rest, sympy.exp(sympy.Add(*powers)))

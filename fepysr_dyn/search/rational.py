@@ -23,7 +23,7 @@ from fepysr_dyn.search.library import (
     products,
     variable_atoms,
 )
-from fepysr_dyn.search.offers import MOST_GATHERED, offer_constant, shortest
+from fepysr_dyn.search.offers import MOST_GATHERED, offer_constant
 from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
 from fepysr_dyn.search.rational_fit import Quotient, explicit_fit, implicit_fit, null_vector, refit_free
 from fepysr_dyn.search.rows import evaluated, row_factors, thinned
@@ -277,7 +277,7 @@ def offer_quotient(
         return loss
     # Where the data themselves show a pole it is real; elsewhere it is a risk nobody asked for.
     if keep_poles or loss < 1e-12 or not changes_sign(denominator, problem):
-        session.add(shortest(numerator) / shortest(denominator), loss)
+        session.add(numerator / denominator, loss)
     return loss
 
 

@@ -15,6 +15,7 @@ from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
 from fepysr_dyn.search.operators import uses_only
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
 from fepysr_dyn.search.rows import balance, column_arrays
+from fepysr_dyn.search.writing import shortest
 
 if TYPE_CHECKING:
     import sympy
@@ -93,8 +94,13 @@ class Session:
 
     def add(self, expression: sympy.Expr, loss: float) -> None:
         """Keep an allowed expression whose loss is known; the front scores it again with all others."""
+        if expression in self._seen:
+            return
         size = complexity(expression)
-        if expression in self._seen or not self.would_help(size, loss):
+        if size > self.problem.max_complexity:
+            expression = shortest(expression)
+            size = complexity(expression)
+        if not self.would_help(size, loss):
             return
         if uses_only(expression, self.problem.operators):
             self._keep(Candidate(expression, size, loss, self.engine))
@@ -181,5 +187,5 @@ class Session:
         stopped = "stopped early by its budget" if self._stopped else ""
         message = "; ".join(note for note in (*self.notes, stopped) if note)
         message = f"{self.engine}: {message}" if message else ""
-        scored = [evaluate_candidate(c.expression, self.problem, self.engine) for c in self._best()]
+        scored = [evaluate_candidate(shortest(c.expression), self.problem, self.engine) for c in self._best()]
         return ParetoFront.of(scored, complete=not self._stopped, message=message)

@@ -142,11 +142,11 @@ def search_library(session: Session, few: RegressionProblem, library: Library, c
         )
         for subset in subsets:
             columns = list(subset.columns)
-            # The residual on fewer rows tells roughly whether a refit on all of them is worth it.
-            if not session.would_help(library.least_size(columns) - MOST_GATHERED, 0.0):
+            least = library.least_size(columns) - MOST_GATHERED
+            if least > session.problem.max_complexity:
                 continue
             terms = [library.expression(j) for j in columns]
             values = library.values[:, columns] if few is session.problem else None
-            offer_terms(session, terms, values, balanced=balanced)
+            offer_terms(session, terms, values, least=least, balanced=balanced)
         if session.exact is not None or session.must_stop():
             return

@@ -37,12 +37,15 @@ class SubsetConfig:
         Largest number of columns for which all pairs are tried as one step.
     per_size : int
         Subsets of one size that are returned.
+    max_terms_wide : int
+        Largest subset of more columns than that.
     """
 
     max_terms: int = 8
     beam: int = 6
     pairs: int = 600
     per_size: int = 2
+    max_terms_wide: int = 7
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ def best_subsets(
     matrix, target = _compress(A[:, usable] / norms[usable], y / size)
     found = _Collection(config.per_size)
     limit = min(config.max_terms, max(1, rows - 2), len(usable))
+    if len(usable) > config.pairs:
+        limit = min(limit, config.max_terms_wide)
     if len(usable) <= rows - 2:
         found.add(_backward(matrix, target, limit))
     if not stop():
@@ -209,12 +214,16 @@ def _forward(
     """Extend the best few subsets by one column, or by the best pairs, until the largest size."""
     levels: dict[int, dict[Columns, _State]] = {0: {(): _State((), A, y)}}
     found: list[Subset] = []
+    best_so_far: list[float] = []
     for size in range(max_terms):
         states = sorted(levels.pop(size, {}).values(), key=lambda state: state.residual)[: config.beam]
         if not states or stop():
             break
         found += [Subset(state.columns, state.residual) for state in states if state.columns]
         if states[0].residual < ROUNDING:
+            return found
+        best_so_far.append(states[0].residual)
+        if size > 3 and best_so_far[-1] > 0.99 * best_so_far[-3]:
             return found
         proposals: dict[Columns, tuple[float, _State, int]] = {}
         for state in states:
@@ -271,34 +280,46 @@ def _best_pairs(state: _State, count: int) -> list[tuple[int, int]]:
     return pairs
 
 
-def _exchange(A: Array, y: Array, start: Subset, rounds: int = 4) -> list[Subset]:
+def _exchange(A: Array, y: Array, start: Subset, rounds: int = 3) -> list[Subset]:
     """Replace one column at a time by a better one until none is."""
     found: list[Subset] = []
     current = start
     for _ in range(rounds):
-        best = current
-        for position in range(len(current.columns)):
-            rest = (*current.columns[:position], *current.columns[position + 1 :])
-            state = _state_of(A, y, rest)
-            gains = state.gains()
-            column = int(np.argmax(gains))
-            left = float(np.sqrt(max(0.0, state.residual**2 - gains[column])))
-            if left < 0.999 * best.residual:
-                exact = state.extended(column)
-                if exact.residual < 0.999 * best.residual:
-                    best = Subset(tuple(sorted((*rest, column))), exact.residual)
-        if best is current:
+        better = _best_exchange(A, y, current)
+        if better is None:
             break
-        found.append(best)
-        current = best
+        found.append(better)
+        current = better
     return found
 
 
-def _state_of(A: Array, y: Array, columns: Columns) -> _State:
-    if not columns:
-        return _State((), A, y)
-    basis = qr(A[:, list(columns)], mode="economic", check_finite=False)[0]
-    remainder = A - basis @ (basis.T @ A)
-    # A second projection restores what rounding of the first left behind.
-    remainder -= basis @ (basis.T @ remainder)
-    return _State(columns, remainder, y - basis @ (basis.T @ y))
+def _best_exchange(A: Array, y: Array, subset: Subset) -> Subset | None:
+    """Return the best subset that differs in one column, all of them scored at once.
+
+    Leaving out column p gives back one direction q of the span, so that every remainder beside the rest
+    is the remainder beside all columns plus its part along q.
+    """
+    columns = list(subset.columns)
+    Q, R = qr(A[:, columns], mode="economic", check_finite=False)
+    if np.min(np.abs(np.diag(R))) < DEPENDENT:
+        return None
+    directions = Q @ solve_triangular(R, np.eye(len(columns)), trans="T", check_finite=False)
+    directions /= np.linalg.norm(directions, axis=0)
+    remainder = A - Q @ (Q.T @ A)
+    target = y - Q @ (Q.T @ y)
+    along, along_target = directions.T @ A, directions.T @ y
+    lengths = np.sum(remainder**2, axis=0)[None, :] + along**2
+    products = (target @ remainder)[None, :] + along * along_target[:, None]
+    reliable = lengths > 1e3 * DEPENDENT**2
+    gains = np.where(reliable, products**2 / np.where(reliable, lengths, 1.0), 0.0)
+    gains[:, columns] = 0.0
+    left = float(target @ target) + along_target**2 - np.max(gains, axis=1)
+    position = int(np.argmin(left))
+    if not left[position] < 0.998 * subset.residual**2:
+        return None
+    rest = [*columns[:position], *columns[position + 1 :], int(np.argmax(gains[position]))]
+    basis = qr(A[:, rest], mode="economic", check_finite=False)[0]
+    residual = y - basis @ (basis.T @ y)
+    residual -= basis @ (basis.T @ residual)
+    exact = float(np.linalg.norm(residual))
+    return Subset(tuple(sorted(rest)), exact) if exact < 0.999 * subset.residual else None
