@@ -10,6 +10,8 @@ from fepysr_dyn.expressions import complexity
 def shortest(expression: sympy.Expr) -> sympy.Expr:
     """Return the expression, or its form with common factors taken out if that is smaller."""
     expression = expression.replace(_has_exponentials, _one_exponential)
+    if expression.is_Add:
+        expression = _with_products_of_waves(expression)
     if expression.is_Mul:
         return sympy.Mul(*(_shortest_power(factor) for factor in expression.args))
     return _gathered(expression)
@@ -37,3 +39,36 @@ def _one_exponential(node: sympy.Mul) -> sympy.Expr:
     powers = [factor.args[0] for factor in node.args if isinstance(factor, sympy.exp)]
     rest = [factor for factor in node.args if not isinstance(factor, sympy.exp)]
     return sympy.Mul(*rest, sympy.exp(sympy.Add(*powers)))
+
+
+def _with_products_of_waves(expression: sympy.Expr) -> sympy.Expr:
+    """Return a sum in which pairs of sines or cosines are products where that is shorter."""
+    terms = list(sympy.Add.make_args(expression))
+    for i, first in enumerate(terms):
+        for j in range(i + 1, len(terms)):
+            product = _product_of_waves(first, terms[j])
+            if product is not None and complexity(product) < complexity(first + terms[j]):
+                rest = [term for k, term in enumerate(terms) if k not in (i, j)]
+                return _with_products_of_waves(sympy.Add(product, *rest))
+    return expression
+
+
+def _product_of_waves(first: sympy.Expr, second: sympy.Expr) -> sympy.Expr | None:
+    (a, f), (b, g) = first.as_coeff_Mul(), second.as_coeff_Mul()
+    if f.func is not g.func or f.func not in (sympy.sin, sympy.cos):
+        return None
+    if abs(abs(float(a)) - abs(float(b))) > 1e-12 * abs(float(a)):
+        return None
+    half = sympy.Rational(1, 2)
+    mean, spread = (sympy.expand(half * (f.args[0] + s * g.args[0])) for s in (1, -1))
+    alike = float(a) * float(b) > 0
+    if f.func is sympy.sin:
+        waves = sympy.sin(mean) * sympy.cos(spread) if alike else sympy.cos(mean) * sympy.sin(spread)
+        return _whole(2 * a) * waves
+    waves = sympy.cos(mean) * sympy.cos(spread) if alike else -sympy.sin(mean) * sympy.sin(spread)
+    return _whole(2 * a) * waves
+
+
+def _whole(number: sympy.Expr) -> sympy.Expr:
+    nearest = round(float(number))
+    return sympy.Integer(nearest) if abs(float(number) - nearest) < 1e-12 else number
