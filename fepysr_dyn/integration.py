@@ -6,6 +6,7 @@ was integrated until a time limit, and cannot change to a stiff method on the wa
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.errors import OptionError, did_you_mean
 from fepysr_dyn.expressions import compile_scalar
+from fepysr_dyn.expressions.taped import compile_taped
 from fepysr_dyn.stimulus import Stimulus, split_at
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
     from fepysr_dyn.system import OdeSystem
 
 Array = NDArray[np.float64]
+
+#: Rates of more nodes than this are evaluated without generated code, and their Jacobian by differences:
+#: sympy would need seconds or minutes for either.
+LARGE = 200
 
 METHODS = ("auto", "DOP853", "RK45", "LSODA", "Radau", "BDF")
 
@@ -104,7 +110,10 @@ class RightHandSide:
         self.inputs = tuple(system.inputs)
         self._expressions = system.explicit_rates()
         self._arguments = (*self.states, *self.inputs)
-        self._rates = compile_scalar(tuple(self._expressions.values()), self._arguments)
+        nodes = (node for rate in self._expressions.values() for node in sympy.preorder_traversal(rate))
+        self._is_large = next(itertools.islice(nodes, LARGE, None), None) is not None
+        compile_rates = compile_taped if self._is_large else compile_scalar
+        self._rates = compile_rates(tuple(self._expressions.values()), self._arguments)
         self._jacobian: Callable[..., Sequence[float]] | None = None
 
     def rates(self, state: Array, inputs: Sequence[float]) -> Array:
@@ -114,9 +123,22 @@ class RightHandSide:
     def jacobian(self, state: Array, inputs: Sequence[float]) -> Array:
         """Return the derivatives of the rates with respect to the states, row by row."""
         n = len(self.states)
+        if self._is_large:
+            return self._differences(state, inputs)
         if self._jacobian is None:
             self._jacobian = compile_scalar(self._slopes(), self._arguments)
         return self._evaluate(self._jacobian, state, inputs, n * n).reshape(n, n)
+
+    def _differences(self, state: Array, inputs: Sequence[float]) -> Array:
+        """Return the Jacobian by central differences, exact enough for stability and implicit steps."""
+        steps = 6e-6 * np.maximum(np.abs(state), 1e-3 * float(np.max(np.abs(state))) or 1e-3)
+        columns = []
+        for index, step in enumerate(steps):
+            ahead, behind = state.copy(), state.copy()
+            ahead[index] += step
+            behind[index] -= step
+            columns.append((self.rates(ahead, inputs) - self.rates(behind, inputs)) / (2 * step))
+        return np.array(columns).T
 
     def _slopes(self) -> list[sympy.Expr]:
         real = {sympy.Symbol(name): sympy.Symbol(name, real=True) for name in self._arguments}

@@ -7,7 +7,7 @@ import pytest
 
 import fepysr_dyn as fd
 from fepysr_dyn.errors import OptionError, SimulationError
-from fepysr_dyn.integration import Outcome, SolverOptions, integrate
+from fepysr_dyn.integration import Outcome, RightHandSide, SolverOptions, integrate
 from fepysr_dyn.measurement import Measurement
 from fepysr_dyn.model_files import system_from_toml
 from fepysr_dyn.simulation import resampled
@@ -190,3 +190,20 @@ class TestMeasurement:
 def test_misspelt_method_gets_a_suggestion():
     with pytest.raises(OptionError, match="did you mean 'Radau'"):
         SolverOptions(method="Radu")
+
+
+def test_rates_of_hundreds_of_terms_are_integrated_like_small_ones(monkeypatch):
+    system = fd.load_model("tyson_cell_cycle")
+    small = RightHandSide(system)
+    monkeypatch.setattr("fepysr_dyn.integration.LARGE", 10)
+    large = RightHandSide(system)
+    state = np.array(list(system.initial.values())) + 0.1
+    inputs = [float(stimulus([0.0])[0]) for stimulus in system.inputs.values()]
+    np.testing.assert_allclose(large.rates(state, inputs), small.rates(state, inputs), rtol=1e-12)
+    np.testing.assert_allclose(
+        large.jacobian(state, inputs), small.jacobian(state, inputs), rtol=1e-6, atol=1e-8
+    )
+    times = np.linspace(0, 20, 50)
+    runs = [integrate(rhs, state, system.inputs, times) for rhs in (small, large)]
+    assert all(run.complete for run in runs)
+    np.testing.assert_allclose(runs[0].states, runs[1].states, rtol=1e-6, atol=1e-8)
