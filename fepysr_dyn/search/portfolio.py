@@ -23,7 +23,7 @@ from fepysr_dyn.search.peeling import rests
 from fepysr_dyn.search.pointwise import refitted
 from fepysr_dyn.search.problem import Budget, Progress, RegressionProblem, Runtime, SearchEngine
 from fepysr_dyn.search.registry import make_engine
-from fepysr_dyn.search.selection import choose, is_exact, surely_exact, with_snapped
+from fepysr_dyn.search.selection import choose, is_exact, settled, surely_exact, with_snapped
 from fepysr_dyn.search.simplification import shortened
 
 #: Engines that are exact where they apply and cheap to try; all others are deep.
@@ -134,6 +134,7 @@ class _Run:
 
     def _deep_rounds(self) -> None:
         total = sum(self.config.rounds)
+        before = settled(self.front, self.problem)
         for number, share in enumerate(self.config.rounds):
             left = sum(self.config.rounds[number:])
             until = self._fraction + (1.0 - self._fraction) * share / left
@@ -144,6 +145,11 @@ class _Run:
                 self._run(
                     _seeded(engine, self._seeds()), problem, share / total / len(self.deep), until=until
                 )
+            now = settled(self.front, self.problem)
+            if now is not None and now == before:
+                self.notes.append("a whole round found nothing better than noise allows")
+                return
+            before = now
             if number + 1 < len(self.config.rounds) and not self._done():
                 self._return_parts()
                 self._peel(until=self._fraction + 0.05)
@@ -157,14 +163,17 @@ class _Run:
         self._quick_pass(problem, self.config.quick_share / 2, until=self._fraction)
 
     def _peel(self, until: float) -> None:
-        """Solve what is left when a part of a good formula is taken away."""
+        """Solve what is left when a part of a good formula is taken away, if more than noise is left."""
+        if self._done() or settled(self.front, self.problem) is not None:
+            return
         fresh = [rest for rest in rests(self.front, self.problem) if rest.key not in self._peeled]
         chosen = fresh[: self.config.rests]
-        start = self._fraction
-        for index, rest in enumerate(chosen):
-            self._peeled.add(rest.key)
-            for engine in self.quick:
-                if self._done():
+        self._peeled.update(rest.key for rest in chosen)
+        start, began = self._fraction, time.monotonic()
+        allowed = (self.runtime.deadline - began) * (until - start) / max(1 - start, 1e-9)
+        for engine in self.quick:
+            for index, rest in enumerate(chosen):
+                if self._done() or time.monotonic() - began > allowed:
                     return
                 end = start + (until - start) * (index + 1) / len(chosen)
                 self._run(engine, rest.problem, self.config.quick_share / 10, until=end, wrap=rest.wrap)

@@ -28,6 +28,11 @@ _TINY_NOISE = 1e-5
 _NOISE_SLACK = 1.5
 #: Candidates whose description is longer by at most this many bits (odds 1:100) are as good as the chosen.
 _MARGIN_BITS = 6.6
+#: A front is flat if so many more nodes leave at least this share of the loss.
+_FLAT_NODES = 8
+_FLAT_LOSS = 0.7
+#: A loss at which simple constants may make a formula exact.
+_NEARLY_EXACT = 1e-10
 #: Candidates this close in bits are snapped before the final comparison.
 _CONTENDERS = 12
 _CONTENDER_BITS = 120.0
@@ -90,6 +95,16 @@ def choose(front: ParetoFront, problem: RegressionProblem, *, simple_constants: 
     if judge.rows <= 5:
         return judge.knee(pairs)
     return judge.shortest(pairs, exact=False)
+
+
+def settled(front: ParetoFront, problem: RegressionProblem) -> Candidate | None:
+    """Return the choice if the front is flat beyond it: longer formulas only follow the noise.
+
+    Without noise the loss of a formula that is not the truth keeps falling as formulas grow.
+    """
+    chosen = choose(front, problem, simple_constants=False).candidate
+    grown = front.best.complexity >= chosen.complexity + _FLAT_NODES
+    return chosen if grown and front.best.loss > _FLAT_LOSS * chosen.loss else None
 
 
 def is_exact(candidate: Candidate, problem: RegressionProblem) -> bool:
@@ -223,12 +238,15 @@ class _Judge:
         return self.problem.scale * math.sqrt(best.loss * rows / max(rows - len(best.constants), 1))
 
 
-def with_snapped(front: ParetoFront, problem: RegressionProblem, *, least: int = 6) -> ParetoFront:
-    """Return a front to which the contenders with simple constants have been added."""
-    if not len(front):
+def with_snapped(front: ParetoFront, problem: RegressionProblem, *, most: int = 6) -> ParetoFront:
+    """Return a front to which the almost exact contenders have been added with simple constants.
+
+    Where there is noise, constants are simplified when the choice is made, not during the search.
+    """
+    if not len(front) or front.best.loss > max(_NEARLY_EXACT, _floor(problem) ** 2 * 100):
         return front
     judge = _Judge(front, problem)
-    near = [pair[0] for pair in judge.contenders(front)[:least]]
+    near = [pair[0] for pair in judge.contenders(front)[:most]]
     snapped = [snap(candidate, problem) for candidate in near]
     merged = ParetoFront.of([*front, *snapped])
     return replace(front, candidates=merged.candidates)
