@@ -182,11 +182,12 @@ class Sampled:
 
     def piece(self, start: float, stop: float) -> Callable[[float], float]:
         """Return the interpolation of the samples of this piece."""
-        inside = [
-            i for i, t in enumerate(self.times) if start <= t < stop or (t == stop and t not in self.jumps)
-        ]
-        knots = [self.times[i] for i in inside] or [start]
-        values = [self.values[i] for i in inside] or [float(self([start])[0])]
+        inside = [i for i, t in enumerate(self.times) if start < t < stop]
+        first, last = (float(value) for value in self([start, stop]))
+        if stop in self.jumps:
+            last = self.values[inside[-1]] if inside else first
+        knots = [start, *(self.times[i] for i in inside), stop]
+        values = [first, *(self.values[i] for i in inside), last]
         return lambda t: float(np.interp(t, knots, values))
 
     def to_dict(self) -> dict[str, Any]:

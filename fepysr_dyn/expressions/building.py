@@ -66,6 +66,8 @@ class BoundedBuilder(RealBuilder):
                 raise Refused(f"exponents are limited to {MAX_EXPONENT}")
             if base.is_number:
                 _check_number_power(_value(base), size, whole=bool(exponent.is_Integer))
+        elif base.is_zero:
+            raise Refused("zero to a variable power is not defined everywhere")
         return _checked(super().power(base, exponent))
 
     def call(self, name: str, arguments: Sequence[sympy.Expr]) -> sympy.Expr:

@@ -12,6 +12,7 @@ from fepysr_dyn.expressions.reals import RealBuilder, real_symbol
 
 #: Products that would expand into more terms than this are left as they are.
 MAX_TERMS = 2_000
+_SINGULAR = (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I)
 
 
 @lru_cache(maxsize=50_000)
@@ -37,9 +38,11 @@ def canonical(expression: sympy.Expr) -> sympy.Expr:
 
     expanded = symengine.expand(symengine.sympify(expression))
     try:
-        return builder.finish(_from_symengine(expanded, builder))
+        form = builder.finish(_from_symengine(expanded, builder))
     except KeyError:  # a function outside the grammar
-        return sympy.sympify(expanded)
+        form = sympy.sympify(expanded)
+    # symengine takes 0**x for infinite or zero where sympy leaves it open.
+    return expression if form.has(*_SINGULAR) else form
 
 
 _FUNCTIONS = {
@@ -52,12 +55,15 @@ _FUNCTIONS = {
 
 
 def _from_symengine(node: Any, builder: RealBuilder) -> sympy.Expr:
-    """Convert without sympy's evaluation for complex symbols, which is slow."""
+    """Convert without sympy's evaluation for complex symbols, which is slow, and expand inside functions."""
+    import symengine
+
     if node.is_Symbol:
         return real_symbol(node.name)
     if not node.args:
         return sympy.sympify(node)
-    arguments = [_from_symengine(argument, builder) for argument in node.args]
+    inner = node.args if node.is_Add or node.is_Mul else map(symengine.expand, node.args)
+    arguments = [_from_symengine(argument, builder) for argument in inner]
     if node.is_Add:
         return builder.add(arguments)
     if node.is_Mul:

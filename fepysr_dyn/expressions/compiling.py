@@ -8,16 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import sympy
 from numpy.typing import NDArray
 
 from fepysr_dyn.errors import ExpressionError
-from fepysr_dyn.expressions.reals import real_symbol, rebuilt, renamed, substitute
+from fepysr_dyn.expressions.reals import (
+    RealBuilder,
+    function_nesting,
+    real_symbol,
+    rebuilt,
+    renamed,
+    substitute,
+)
 
 Array = NDArray[np.float64]
 ArrayFunction = Callable[..., Array]
+
+#: Functions nested deeper than this are compiled one by one.
+_MOST_NESTED = 3
 
 
 def compile_expression(expression: sympy.Expr, variables: Sequence[str]) -> ArrayFunction:
@@ -39,7 +50,7 @@ def _compiled(expression: sympy.Expr, variables: tuple[str, ...]) -> ArrayFuncti
     def evaluate(*columns: Array) -> Array:
         shape = np.broadcast_shapes(*(np.shape(column) for column in columns))
         with np.errstate(all="ignore"):
-            values = np.asarray(function(*columns)[0], dtype=np.float64)
+            values = _real(function(*columns)[0])
         return values if values.shape == shape else np.broadcast_to(values, shape).copy()
 
     return evaluate
@@ -71,13 +82,44 @@ def _lambdified(
     bodies = [
         # re and im come from sympy's own rewriting and vanish for real symbols.
         expression.xreplace(twins) if expression.has(sympy.re, sympy.im) else renamed(expression, twins)
-        for expression in map(sympy.sympify, expressions)
+        for expression in map(_with_small_integers, expressions)
     ]
+    # sympy's search for common subexpressions evaluates what it rebuilds, at times for minutes.
+    deep = any(function_nesting(body) > _MOST_NESTED or body.has(sympy.Min, sympy.Max) for body in bodies)
     extra = [{"sign": np.sign}] if module == "math" else []
     function: Callable[..., Sequence[float]] = sympy.lambdify(
-        list(twins.values()), bodies, modules=[*extra, module], cse=True
+        list(twins.values()),
+        bodies,
+        modules=[*extra, module],
+        cse=_shared if deep else True,
+        docstring_limit=0,
     )
     return function
+
+
+def _real(values: Any) -> Array:
+    """Make what is not a real number not a number: a root of a negative constant comes out complex."""
+    found = np.asarray(values)
+    if np.iscomplexobj(found):
+        return np.where(found.imag == 0.0, found.real, np.nan)
+    return found.astype(np.float64, copy=False)
+
+
+def _with_small_integers(expression: sympy.Expr) -> sympy.Expr:
+    """Make floats of integers that numpy has no type for."""
+    expression = sympy.sympify(expression)
+    large = [number for number in expression.atoms(sympy.Integer) if abs(number) > 2**53]
+    return expression.xreplace({number: sympy.Float(number) for number in large})
+
+
+def _shared(
+    bodies: Sequence[sympy.Expr],
+) -> tuple[list[tuple[sympy.Symbol, sympy.Expr]], list[sympy.Expr]]:
+    """Take each function as a common subexpression, without evaluating anything."""
+    builder = RealBuilder()
+    hidden = [builder.rebuild(body) for body in bodies]
+    parts, names = builder.parts("part")
+    return parts, [renamed(body, names) for body in hidden]
 
 
 @dataclass(frozen=True)
@@ -124,7 +166,7 @@ def _template_functions(
 
     def evaluate(theta: Array, *columns: Array) -> Array:
         with np.errstate(all="ignore"):
-            result = np.asarray(value(*theta, *columns)[0], dtype=np.float64)
+            result = _real(value(*theta, *columns)[0])
         return np.broadcast_to(result, np.shape(columns[0])).copy()
 
     def differentiate(theta: Array, *columns: Array) -> Array:
@@ -132,7 +174,7 @@ def _template_functions(
         if jacobian is None:
             return np.zeros((*rows, 0))
         with np.errstate(all="ignore"):
-            parts = [np.asarray(part, dtype=np.float64) for part in jacobian(*theta, *columns)]
+            parts = [_real(part) for part in jacobian(*theta, *columns)]
         return np.stack([np.broadcast_to(part, rows) for part in parts], axis=-1)
 
     return evaluate, differentiate

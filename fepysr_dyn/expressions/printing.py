@@ -6,9 +6,20 @@ import sympy
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
+from fepysr_dyn.expressions.reals import function_nesting
+
+#: Sums of functions nested deeper than this are written in sympy's internal order.
+_MOST_ORDERED = 3
+
 
 class _FormulaPrinter(StrPrinter):  # type: ignore[misc]
     """sympy's own printer with the spellings of our grammar."""
+
+    def _as_ordered_terms(self, expr: sympy.Expr, order: str | None = None) -> list[sympy.Expr]:
+        # sympy orders terms by their powers, which it evaluates: exponential work for nested functions.
+        if function_nesting(expr) > _MOST_ORDERED:
+            return list(expr.args)
+        return list(super()._as_ordered_terms(expr, order=order))
 
     def _print_Float(self, expr: sympy.Float) -> str:  # noqa: N802
         text = repr(float(expr))

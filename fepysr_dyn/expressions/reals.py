@@ -48,6 +48,14 @@ def renamed(expression: sympy.Expr, table: Mapping[sympy.Symbol, sympy.Symbol]) 
     return _Restored(table, {}).restore(expression)
 
 
+def function_nesting(node: sympy.Basic) -> int:
+    """Return how deep functions and fractional powers are nested."""
+    if not node.args:
+        return 0
+    is_function = isinstance(node, sympy.Function) or (node.is_Pow and not node.exp.is_Integer)
+    return int(is_function) + max(function_nesting(argument) for argument in node.args)
+
+
 class RealBuilder:
     """Builds one expression; `finish` gives it back with plain symbols."""
 
@@ -118,6 +126,13 @@ class RealBuilder:
         if isinstance(node, sympy.Expr):
             return self.function(node.func, arguments)
         return node.func(*arguments)
+
+    def parts(
+        self, name: str
+    ) -> tuple[list[tuple[sympy.Symbol, sympy.Expr]], dict[sympy.Symbol, sympy.Symbol]]:
+        """Return the hidden functions, each of earlier ones, and the names (name0, ...) they are given."""
+        names = {dummy: real_symbol(f"{name}{i}") for i, dummy in enumerate(self._meaning)}
+        return [(names[dummy], renamed(node, names)) for dummy, node in self._meaning.items()], names
 
     def finish(self, expression: sympy.Expr) -> sympy.Expr:
         """Return the expression with its functions put back and with plain symbols."""
