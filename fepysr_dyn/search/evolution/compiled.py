@@ -33,7 +33,7 @@ def _compile(island: Island, task: Task, work: Workspace) -> Kernels:
     data, rules, stream, library = task.search, task.rules, island.stream, task.library
     return Kernels(
         fit=Pointer(optimise_constants, codes, values, 0, data, work, 0, 0.0),
-        propose=Pointer(propose, 0, program, 0, work, library, program, rules.allowed, 0, stream),
+        propose=Pointer(propose, 0, program, 0, work, library, program, rules.allowed, 0, 0, stream),
         mutate=Pointer(mutate, 0, program, 0, program, 0, program, rules, stream, work.sizes),
         normalise=Pointer(normalise, program, 0, program, True, rules, work),
     )

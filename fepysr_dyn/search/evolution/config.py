@@ -25,6 +25,8 @@ class EvolutionConfig:
         How strongly complexities that are already common are held back.
     skeleton_share : float
         How often solving backwards starts from a small expression instead of an individual.
+    pair_share : float
+        How often a lookup in the library tries all pairs of cheap entries instead of one entry at a time.
     library : int
         Small expressions kept for solving backwards.
     screening_rows : int
@@ -43,6 +45,7 @@ class EvolutionConfig:
     archive_share: float = 0.3
     parsimony: float = 20.0
     skeleton_share: float = 0.4
+    pair_share: float = 0.15
     library: int = 3_000
     screening_rows: int = 64
     search_rows: int = 2_000
@@ -56,7 +59,7 @@ class EvolutionConfig:
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise OptionError(f"evolution: {name} must be at least {value}, got {getattr(self, name)}")
-        for name in ("archive_share", "skeleton_share"):
+        for name in ("archive_share", "skeleton_share", "pair_share"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise OptionError(f"evolution: {name} must lie in [0, 1], got {getattr(self, name)}")
         if self.parsimony < 0.0:

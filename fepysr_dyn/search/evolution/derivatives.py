@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from fepysr_dyn.search.evolution.elementary import cos_of, sin_of
 from fepysr_dyn.search.evolution.jit import kernel
 
 Floats = NDArray[np.float64]
@@ -18,6 +19,15 @@ Integers = NDArray[np.int64]
 def backward_unary(code: int, a: Floats, value: Floats, up: Floats, down: Floats) -> None:
     """Pass the derivative of a block through an operator of one operand."""
     n = a.shape[0]
+    if code == 15 or code == 16:
+        if code == 15:
+            cos_of(a, down)
+        else:
+            sin_of(a, down)
+        sign = 1.0 if code == 15 else -1.0
+        for r in range(n):
+            down[r] *= sign * up[r]
+        return
     for r in range(n):
         x = a[r]
         if code == 6:
@@ -38,10 +48,6 @@ def backward_unary(code: int, a: Floats, value: Floats, up: Floats, down: Floats
             slope = np.sign(x)
         elif code == 14:
             slope = 0.0
-        elif code == 15:
-            slope = math.cos(x)
-        elif code == 16:
-            slope = -math.sin(x)
         elif code == 17:
             slope = 1.0 + value[r] * value[r]
         elif code == 18:

@@ -94,9 +94,20 @@ class _Search:
                 config.parsimony,
                 config.resolution,
                 config.skeleton_share,
+                config.pair_share,
+                self._frames(),
             ]
         )
         self.spent = 0.0
+
+    def _frames(self) -> float:
+        """Return how many frames of whole formulas are tried first: for a quarter of the budget at most."""
+        from fepysr_dyn.search.evolution.backsolve import lookup_cost, pair_cost
+        from fepysr_dyn.search.evolution.proposing import WISHES
+
+        rows = self.task.search.X.shape[1]
+        cost = lookup_cost(self.task.library, rows) + pair_cost(self.task.library, rows)
+        return min(float(WISHES), 0.25 * self.problem.budget.evaluations / cost)
 
     def run(self) -> ParetoFront:
         """Evolve until the budget is used, the answer is exact, or someone asks to stop."""
@@ -232,7 +243,8 @@ def advance_island(
 
     work = make_workspace(task.search, task.nodes)
     kernels = compile_kernels(island, task, work)
-    chunk = max(20.0, _CHUNK * 500.0 / max(task.search.X.shape[1], 50))
+    work_per_row = 1.0 + task.search.measurement.shape[0] / 50.0
+    chunk = max(5.0, _CHUNK * 500.0 / max(task.search.X.shape[1] * work_per_row, 50))
     spent = 0.0
     while spent < share:
         if time.monotonic() > deadline or (stop is not None and stop()):

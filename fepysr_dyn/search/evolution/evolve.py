@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.search.evolution.archive import Island, archive, is_new, niche_of, oldest, store
+from fepysr_dyn.search.evolution.backsolve import lookup_cost, pair_cost, pair_entries_for
 from fepysr_dyn.search.evolution.jit import kernel
 from fepysr_dyn.search.evolution.library import Library
 from fepysr_dyn.search.evolution.mutation import Rules, cost_of
 from fepysr_dyn.search.evolution.pointers import Kernels
-from fepysr_dyn.search.evolution.proposing import ADD_TERM, SOLVE_BACKWARDS, WISHES
+from fepysr_dyn.search.evolution.proposing import ADD_TERM, SOLVE_BACKWARDS
 from fepysr_dyn.search.evolution.randomness import below, uniform
 from fepysr_dyn.search.evolution.workspace import Data, Workspace
 
@@ -78,15 +79,16 @@ def evolve(
 ) -> float:
     """Advance an island by about `limit` evaluations; return those spent.
 
-    `settings` holds tournament size, share of the archive, parsimony, the loss that counts as exact and the
-    share of skeletons.
+    `settings` holds tournament size, share of the archive, parsimony, the loss that counts as exact, the
+    shares of skeletons and of pairs, and how many frames of formulas are tried first.
     """
     nodes = island.codes.shape[1]
     child = (np.zeros(nodes, dtype=np.int16), np.zeros(nodes))
     fresh = (np.zeros(nodes, dtype=np.int16), np.zeros(nodes))
     tournament, archive_share, parsimony = int(settings[0]), settings[1], settings[2]
-    exact, skeletons = settings[3], settings[4]
-    lookup = 1.0 + library.values.shape[0] * library.values.shape[1] / (20.0 * data.X.shape[1])
+    exact, skeletons, pair_share, wishes = settings[3], settings[4], settings[5], settings[6]
+    lookup, pairs = lookup_cost(library, data.X.shape[1]), pair_cost(library, data.X.shape[1])
+    entries = pair_entries_for(library, data.X.shape[1])
     stream = island.stream
     spent = 0.0
     while spent < limit:
@@ -103,7 +105,7 @@ def evolve(
         else:
             parent_loss = island.losses[place]
         wish = -1
-        if kind != 7 and data.is_scaled and island.wishes[0] < WISHES and library.measured.shape[0] == 0:
+        if kind != 7 and data.is_scaled and island.wishes[0] < wishes and library.measured.shape[0] == 0:
             wish = island.wishes[0]
             island.wishes[0] += island.wishes[1]
             kind = ADD_TERM
@@ -112,7 +114,8 @@ def evolve(
         parent = (island.codes[place], island.values[place])
         length = int(island.lengths[place])
         if kind >= ADD_TERM:
-            spent += lookup if kind <= SOLVE_BACKWARDS else 1.0
+            use_pairs = wish >= 0 or uniform(stream) < pair_share
+            spent += (lookup + pairs if use_pairs else lookup) if kind <= SOLVE_BACKWARDS else 1.0
             if kind == SOLVE_BACKWARDS and uniform(stream) < skeletons:
                 # Any small expression can be the skeleton around the subtree that is solved for.
                 entry = int(library.lengths.shape[0] * uniform(stream) ** 3)
@@ -122,7 +125,10 @@ def evolve(
                 parent = fresh
                 parent_loss = 1.0
             loss, used = kernels.fit(parent[0], parent[1], length, data, work, 0, 0.0)
-            length = kernels.propose(kind, parent, length, work, library, child, rules.allowed, wish, stream)
+            paired = entries if use_pairs else 0
+            length = kernels.propose(
+                kind, parent, length, work, library, child, rules.allowed, wish, paired, stream
+            )
         else:
             partner = (island.codes[mate], island.values[mate])
             length = kernels.mutate(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.search.evolution import opcodes as op
+from fepysr_dyn.search.evolution.elementary import cos_of, exp_of, sin_of
 from fepysr_dyn.search.evolution.jit import kernel
 
 Floats = NDArray[np.float64]
@@ -55,8 +56,7 @@ def apply_unary(code: int, a: Floats, out: Floats) -> None:
         for r in range(n):
             out[r] = 1.0 / a[r]
     elif code == 10:
-        for r in range(n):
-            out[r] = math.exp(a[r])
+        exp_of(a, out)
     elif code == 11:
         for r in range(n):
             out[r] = math.log(a[r])
@@ -70,11 +70,9 @@ def apply_unary(code: int, a: Floats, out: Floats) -> None:
         for r in range(n):
             out[r] = np.sign(a[r])
     elif code == 15:
-        for r in range(n):
-            out[r] = math.sin(a[r])
+        sin_of(a, out)
     elif code == 16:
-        for r in range(n):
-            out[r] = math.cos(a[r])
+        cos_of(a, out)
     elif code == 17:
         for r in range(n):
             out[r] = math.tan(a[r])

@@ -101,18 +101,19 @@ def enumerate_expressions(
         own = [i for i, value in enumerate(input_costs) if value == cost or (cost == 8 and value > 8)]
         if own:
             found.add(cost, [_Entry((op.FIRST_INPUT + i,), cost) for i in own], inputs[own])
-        for code in unary:
-            entries, values = found.by_cost.get(cost - int(op.COST[code]), ([], inputs[:0]))
-            if entries and not found.is_full:
-                with np.errstate(all="ignore"):
-                    result = _UNARY[code](values)
-                found.add(cost, [_Entry((*e.codes, code), cost) for e in entries], result)
+        # Products before functions of functions, as the first entries are tried most.
         for left in range(1, cost - 1):
             for code in binary:
                 right = cost - 1 - left
                 if found.is_full or (code in _COMMUTATIVE and left < right):
                     continue
                 _add_pairs(found, code, left, right)
+        for code in unary:
+            entries, values = found.by_cost.get(cost - int(op.COST[code]), ([], inputs[:0]))
+            if entries and not found.is_full:
+                with np.errstate(all="ignore"):
+                    result = _UNARY[code](values)
+                found.add(cost, [_Entry((*e.codes, code), cost) for e in entries], result)
         if found.is_full and cost >= min(most, 8):
             break
     return (

@@ -25,10 +25,10 @@ Codes = NDArray[np.int16]
 Integers = NDArray[np.int64]
 
 ADD_TERM, SOLVE_BACKWARDS, DROP_TERM = 8, 9, 10
-#: Library entries that are tried one after the other as factor and as numerator of a whole formula.
-HEADS = 150
-#: All frames of formulas that are tried at the start: two per head, and one per function.
-WISHES = 2 * HEADS + 16
+#: Frames of whole formulas that are tried first: every function of a sum, then library entries as factor and
+#: as numerator of a sum.
+FUNCTIONS = 16
+WISHES = FUNCTIONS + 2 * 150
 
 
 @kernel
@@ -81,6 +81,7 @@ def propose(
     child: tuple[Codes, Floats],
     allowed: Integers,
     wish: int,
+    pair_entries: int,
     stream: Stream,
 ) -> int:
     """Write a changed copy of a parent that has just been fitted; return its length, 0 if there is none.
@@ -116,9 +117,9 @@ def propose(
             form = uniform(stream)
             if wish >= 0:
                 most = MAX_PICKS
-                joint, head = 3 + wish % 2, wish // 2
-                if wish >= 2 * HEADS:
-                    joint, head = 6 + wish - 2 * HEADS, 0
+                joint, head = 6 + wish, 0
+                if wish >= FUNCTIONS:
+                    joint, head = 3 + wish % 2, (wish - FUNCTIONS) // 2
             elif form < 0.6:
                 most = 1 + below(stream, MAX_PICKS)
                 joint = 3 if form < 0.35 else 4
@@ -152,7 +153,9 @@ def propose(
             outer[r] = library.weights[r] * np.sign(library.values[head, r])
     picks = np.zeros(MAX_PICKS, dtype=np.int64)
     coefficients = np.zeros(MAX_PICKS + 1)
-    count = pick_entries(candidates, library.costs, wanted, weights, outer, most, picks, coefficients, stream)
+    count = pick_entries(
+        candidates, library.costs, wanted, weights, outer, most, pair_entries, picks, coefficients, stream
+    )
     if count == 0:
         return 0
     if kind == ADD_TERM:
