@@ -84,6 +84,8 @@ def _without_terms(expression: sympy.Expr, problem: RegressionProblem) -> Iterat
         for value in _simple_near(float(number)):
             part = value * shape
             target = problem.target - problem.measure(_values(part, problem))
+            if not np.all(np.isfinite(target)):
+                continue
             yield Rest(_smaller(problem, part, target, problem.weights), "term", part, partial(_plus, part))
 
 
@@ -100,7 +102,11 @@ def _without_factors(expression: sympy.Expr, problem: RegressionProblem) -> Iter
             if not np.all(np.isfinite(values)) or np.min(size) <= _SMALLEST * np.median(size):
                 continue
             weights = values**2 if problem.weights is None else problem.weights * values**2
-            smaller = _smaller(problem, factor, problem.target / values, weights)
+            target = problem.target / values
+            if not np.all(np.isfinite(target)) or not np.all((weights > 0) & np.isfinite(weights)):
+                continue
+            # The error of a quotient differs from row to row; the weights say so, one number cannot.
+            smaller = replace(_smaller(problem, factor, target, weights), noise=None)
             yield Rest(smaller, "factor", factor, partial(_times, factor))
 
 
