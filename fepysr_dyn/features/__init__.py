@@ -1,6 +1,7 @@
 """Stage 1: the feature mapping network, and the ranked library of what its units stand for."""
 
 import importlib
+from typing import Any
 
 from fepysr_dyn.features.config import PRESETS, FmnConfig
 from fepysr_dyn.features.library import FeatureLibrary, TrainingReport
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """Import what needs torch or scikit-learn only when it is asked for."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -14,6 +17,8 @@ from fepysr_dyn.features.config import FmnConfig
 from fepysr_dyn.features.network import LayerShape, Network, layer_shapes
 
 Array = NDArray[np.float64]
+#: Runs that one thread trains together.
+BLOCK = 32
 #: Called with the fraction done and a message.
 ProgressCallback = Callable[[float, str], None]
 
@@ -49,43 +54,74 @@ def train(
     """
     shapes = layer_shapes(X.shape[1], config.layers(X.shape[1]), config.copies)
     streams = [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(config.runs)]
-    batch = min(config.batch_size, len(y))
-    with torch.no_grad():
-        network = Network(shapes, _initial_weights(shapes, streams, config), batch)
-        columns = torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
-        target = torch.from_numpy(np.ascontiguousarray(y, dtype=np.float32))
-        errors = torch.zeros(config.runs)
+    data = tuple(torch.from_numpy(np.ascontiguousarray(part, dtype=np.float32)) for part in (X, y))
+    blocks = [
+        _Block(shapes, streams[start : start + BLOCK], data, config)
+        for start in range(0, len(streams), BLOCK)
+    ]
+    with _one_thread_each(len(blocks)) as pool:
         for epoch in range(config.epochs):
-            errors = _epoch(network, columns, target, streams, _rate(config, epoch), config)
+            list(pool.map(partial(_Block.epoch, rate=_rate(config, epoch)), blocks))
             if progress is not None:
                 progress((epoch + 1) / config.epochs, f"epoch {epoch + 1} of {config.epochs}")
+    networks = [block.network for block in blocks]
     return TrainedRuns(
         shapes,
-        [layer.weights.numpy().copy() for layer in network.layers],
-        network.alive.numpy().copy(),
-        errors.numpy().astype(np.float64),
+        [
+            torch.cat([network.layers[index].weights for network in networks]).numpy()
+            for index in range(len(shapes))
+        ],
+        torch.cat([network.alive for network in networks]).numpy(),
+        torch.cat([block.errors for block in blocks]).numpy().astype(np.float64),
     )
 
 
-def _epoch(
-    network: Network,
-    columns: torch.Tensor,
-    target: torch.Tensor,
-    streams: list[np.random.Generator],
-    rate: float,
-    config: FmnConfig,
-) -> torch.Tensor:
-    """Run all whole mini-batches of one epoch; return the mean error per run."""
-    batch = network.features.shape[2]
-    rows = len(target)
-    steps = max(1, rows // batch)
-    order = torch.from_numpy(np.stack([stream.permutation(rows)[: steps * batch] for stream in streams]))
-    X = columns[order].view(len(streams), steps, batch, -1).permute(1, 0, 3, 2).contiguous()
-    y = target[order].view(len(streams), steps, 1, batch).transpose(0, 1).contiguous()
-    errors = torch.zeros(len(streams))
-    for index in range(steps):
-        errors += network.step(X[index], y[index], rate, (config.sparsity, config.contrast))
-    return errors / steps
+@contextmanager
+def _one_thread_each(tasks: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool with as many threads as torch may use, each working alone.
+
+    Threads inside one small operation cost more than they give, and very much more on a busy machine, where
+    all wait for the slowest after every operation.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with ThreadPoolExecutor(max(1, min(threads, tasks))) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(threads)
+
+
+class _Block:
+    """Some of the runs, few enough to stay in the cache."""
+
+    def __init__(
+        self,
+        shapes: list[LayerShape],
+        streams: list[np.random.Generator],
+        data: tuple[torch.Tensor, ...],
+        config: FmnConfig,
+    ) -> None:
+        self._streams = streams
+        self._columns, self._target = data
+        self._penalties = (config.sparsity, config.contrast)
+        self._batch = min(config.batch_size, len(self._target))
+        self.network = Network(shapes, _initial_weights(shapes, streams, config), self._batch)
+        self.errors = torch.zeros(len(streams))
+
+    def epoch(self, rate: float) -> None:
+        """Run all whole mini-batches of one epoch and note the mean error of each run."""
+        with torch.no_grad():
+            runs, rows = len(self._streams), len(self._target)
+            steps = max(1, rows // self._batch)
+            used = steps * self._batch
+            order = torch.from_numpy(np.stack([s.permutation(rows)[:used] for s in self._streams]))
+            X = self._columns[order].view(runs, steps, self._batch, -1).permute(1, 0, 3, 2).contiguous()
+            y = self._target[order].view(runs, steps, 1, self._batch).transpose(0, 1).contiguous()
+            total = torch.zeros(runs)
+            for index in range(steps):
+                total += self.network.step(X[index], y[index], rate, self._penalties)
+            self.errors = total / steps
 
 
 def _rate(config: FmnConfig, epoch: int) -> float:

@@ -1,0 +1,143 @@
+"""Speed of the batched training against one module per unit and one process per core.
+
+The straightforward implementation follows the paper's description: every unit a module, autograd, one run
+after the other in each process. Only a few of its steps are timed; every step costs the same.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fepysr_dyn.benchmarks.stage1 import load, say
+
+Array = NDArray[np.float64]
+ROWS, EPOCHS, BATCH = 500, 100, 50
+STEPS = EPOCHS * ROWS // BATCH
+_TIMED_STEPS = 40
+
+
+def report(seeds: list[int]) -> None:
+    """Print throughput of both, the ratio, the cost per run for 16 to 256 runs, and the memory."""
+    del seeds
+    say(f"{EPOCHS} epochs, {ROWS} rows, 2 variables, depth 4, 4 copies of 6 operators, batch {BATCH}")
+    rate = _straightforward_rate()
+    say(f"one module per unit, one process per core: {rate:.4f} runs/s (from {_TIMED_STEPS} steps a process)")
+    say(f"{'runs':>6}{'seconds':>10}{'runs/s':>10}{'ratio':>9}{'ms per run':>12}{'peak MB':>9}")
+    for runs in (16, 64, 256):
+        seconds = _batched_seconds(runs)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        speed = runs / seconds
+        say(
+            f"{runs:>6}{seconds:>10.2f}{speed:>10.2f}{speed / rate:>9.0f}"
+            f"{1000 * seconds / runs:>12.1f}{memory:>9.0f}   {load()}"
+        )
+
+
+def _data() -> tuple[Array, Array]:
+    X = np.random.default_rng(0).normal(size=(ROWS, 2))
+    return X, X[:, 0] * X[:, 1] + np.sin(X[:, 0])
+
+
+def _batched_seconds(runs: int) -> float:
+    from fepysr_dyn.features.config import PRESETS
+    from fepysr_dyn.features.training import train
+
+    config = replace(PRESETS["paper"], runs=runs, epochs=EPOCHS, batch_size=BATCH)
+    train(*_data(), replace(config, epochs=1), seed=0)
+    start = time.perf_counter()
+    train(*_data(), config, seed=0)
+    return time.perf_counter() - start
+
+
+def _straightforward_rate() -> float:
+    """Return runs per second of all cores together."""
+    cores = os.cpu_count() or 1
+    with multiprocessing.get_context("spawn").Pool(cores) as pool:
+        seconds = pool.map(_straightforward_step, range(cores))
+    return sum(1 / (STEPS * step) for step in seconds)
+
+
+def _straightforward_step(seed: int) -> float:
+    """Return the seconds that one step of one run takes."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    X, y = (torch.tensor(part[:BATCH]) for part in _data())
+    network = _network()
+    for _ in range(5):
+        _step(network, X, y)
+    start = time.perf_counter()
+    for _ in range(_TIMED_STEPS):
+        _step(network, X, y)
+    return (time.perf_counter() - start) / _TIMED_STEPS
+
+
+def _network() -> Any:
+    import torch
+    from torch import nn
+
+    class Unit(nn.Module):
+        """One operator with a weight vector per branch."""
+
+        def __init__(self, inputs: int, operator: Any, branches: int) -> None:
+            super().__init__()
+            self.operator = operator
+            self.branches = nn.ParameterList(
+                nn.Parameter(torch.randn(inputs, dtype=torch.float64) / inputs**0.5) for _ in range(branches)
+            )
+
+        def forward(self, h: torch.Tensor) -> torch.Tensor:
+            return self.operator(*(h @ weight for weight in self.branches))  # type: ignore[no-any-return]
+
+    class Net(nn.Module):
+        """Layers that concatenate their input with their outputs, and a linear output."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            inputs = 2
+            self.layers = nn.ModuleList()
+            for _ in range(4):
+                units: list[Any] = [(torch.square, 1), (torch.sin, 1), (torch.cos, 1), (torch.exp, 1)]
+                units += [(torch.add, 2), (torch.mul, 2)]
+                layer = nn.ModuleList(Unit(inputs, *unit) for unit in units for _ in range(4))
+                self.layers.append(layer)
+                inputs += len(layer)
+            self.output = nn.Parameter(torch.randn(inputs, dtype=torch.float64) / inputs**0.5)
+
+        def forward(self, h: torch.Tensor) -> torch.Tensor:
+            for layer in self.layers:
+                assert isinstance(layer, nn.ModuleList)  # noqa: S101
+                h = torch.cat([h, *(unit(h)[:, None] for unit in layer)], dim=1)
+            return h @ self.output
+
+    return Net()
+
+
+def _step(network: Any, X: Any, y: Any) -> None:
+    import torch
+
+    units = [unit for layer in network.layers for unit in layer]
+    loss = ((network(X) - y) ** 2).mean()
+    for unit in units:
+        for weight in unit.branches:
+            loss = loss + 0.08 * weight.abs().sum()
+        if len(unit.branches) == 2:
+            loss = loss + 0.001 * torch.nn.functional.cosine_similarity(
+                unit.branches[0], unit.branches[1], dim=0
+            )
+    network.zero_grad()
+    loss.backward()
+    with torch.no_grad():
+        for weights in [list(unit.branches) for unit in units] + [[network.output]]:
+            norm = torch.sqrt(sum((weight.grad**2).sum() for weight in weights)) + 1e-8
+            for weight in weights:
+                weight -= 0.5 * weight.grad / norm
