@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fepysr_dyn.errors import DataError
 from fepysr_dyn.replay import recorded_inputs
 from fepysr_dyn.stimulus import Steps
-from fepysr_dyn.trajectories import Trajectories
+from fepysr_dyn.trajectories import Trajectories, with_role
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -63,31 +63,30 @@ def split_inside(trajectories: Trajectories, smoothed: Derivatives | None = None
     """Keep out what settings are compared on: the last of three experiments or more, or windows of each.
 
     With one or two experiments a whole one is too much to lose: it may be all that is known about a level of
-    the stimulus.
+    the stimulus. A window is scored twice: integrated from its own start, which tells models of a chaotic
+    system apart, and from the start of the experiment, which a model that runs away later does not survive.
 
     Parameters
     ----------
     smoothed : Derivatives, optional
         Of the same experiments; the smoothed states are then what an integration starts from.
     """
+    sources = trajectories.experiments if smoothed is None else tuple(smoothed)
     if len(trajectories) > 2:
         split = _last_experiment(trajectories)
-        if smoothed is None:
-            return split
-        return replace(split, initial=(state_at(smoothed[-1], trajectories.states, 0),))
+        return replace(split, initial=(state_at(sources[-1], trajectories.states, 0),))
     training: list[xr.Dataset] = []
     held_out: list[xr.Dataset] = []
     initial: list[Array] = []
-    for index, run in enumerate(trajectories):
+    for run, source in zip(trajectories, sources, strict=True):
         kept, out = _windows(run)
         training += [part_of(run, samples) for samples in kept]
         held_out += [part_of(run, samples) for samples in out]
-        if smoothed is not None:
-            # Smoothing has seen the window as well: it gives a start, not an equation.
-            initial += [state_at(smoothed[index], trajectories.states, samples.start) for samples in out]
-    return Split(
-        Trajectories(tuple(training)), Trajectories(tuple(held_out)), "window", tuple(initial) or None
-    )
+        held_out.append(_only(run, out))
+        # Smoothing has seen the windows as well: it gives a start, not an equation.
+        starts = [*(samples.start for samples in out), 0]
+        initial += [state_at(source, trajectories.states, start) for start in starts]
+    return Split(Trajectories(tuple(training)), Trajectories(tuple(held_out)), "window", tuple(initial))
 
 
 def starts_of(smoothed: Derivatives) -> tuple[Array, ...]:
@@ -135,6 +134,18 @@ def thinned(run: xr.Dataset, samples: int) -> xr.Dataset:
 def _last_experiment(trajectories: Trajectories) -> Split:
     runs = trajectories.experiments
     return Split(Trajectories(runs[:-1]), Trajectories(runs[-1:]), "experiment")
+
+
+def _only(run: xr.Dataset, windows: Sequence[slice]) -> xr.Dataset:
+    """Return the whole experiment with the states known in the windows only."""
+    inside = np.zeros(run.sizes["time"], dtype=bool)
+    for window in windows:
+        inside[window] = True
+    hidden = {
+        state: ("time", np.where(inside, run[state].to_numpy(), np.nan), run[state].attrs)
+        for state in with_role(run, "state")
+    }
+    return run.assign(hidden)
 
 
 def _windows(run: xr.Dataset) -> tuple[list[slice], list[slice]]:

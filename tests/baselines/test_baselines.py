@@ -200,11 +200,16 @@ def test_the_last_experiment_or_the_end_of_a_single_one_is_held_out(predators):
 
 def test_settings_are_compared_on_windows_of_few_experiments_or_on_one_of_many(predators):
     split = split_inside(predators, fd.estimate_derivatives(predators))
-    assert (split.kind, len(split.training), len(split.held_out), len(split.initial)) == ("window", 4, 4, 4)
-    for run, start in zip(split.held_out, split.initial, strict=True):
+    assert (split.kind, len(split.training), len(split.held_out), len(split.initial)) == ("window", 4, 6, 6)
+    first, second, whole = split.held_out.experiments[:3]
+    for run, start in zip((first, second, predators[0]), split.initial, strict=False):
         np.testing.assert_allclose(start, [run["x"][0], run["y"][0]], rtol=1e-6)
-    seen = np.concatenate([run["time"] for run in (*split.training, *split.held_out)])
-    assert len(seen) == sum(run.sizes["time"] for run in predators)
+    seen = [run.sizes["time"] for run in (*split.training.experiments[:2], first, second)]
+    assert sum(seen) == whole.sizes["time"] == predators[0].sizes["time"]
+    assert int(whole["x"].notnull().sum()) == first.sizes["time"] + second.sizes["time"]
+    # The truth scores perfectly, and what was fitted on counts nowhere.
+    scores = validate(PREDATORS, split.held_out, initial=split.initial)
+    assert saturated_error(scores, split.held_out) < 1e-6
     third = predators[0].assign_attrs(name="third")
     split = split_inside(Trajectories((*predators, third)))
     assert (split.kind, len(split.training), split.held_out[0].attrs["name"]) == ("experiment", 2, "third")
