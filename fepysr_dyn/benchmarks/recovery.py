@@ -72,6 +72,7 @@ def run_job(job: Job, threads: int = 1) -> dict[str, Any]:
         "complexity": model.choice_.candidate.complexity,
         "loss": model.choice_.candidate.loss,
         "mse": float(np.mean((prediction - clean) ** 2)),
+        "front_mse": model.front_.best.loss * float(np.var(target)),
         "exact": model.choice_.exact,
         "found_by": model.choice_.candidate.engine,
         "interrupted": model.interrupted_,
