@@ -12,9 +12,6 @@ from fepysr_dyn.search.problem import Array
 from fepysr_dyn.search.rows import evaluated, row_count, row_factors
 from fepysr_dyn.search.session import Session
 
-#: Taking out common factors saves at most about this much complexity.
-MOST_GATHERED = 6
-
 
 def offer_constant(session: Session) -> None:
     """Offer the weighted mean, the simplest answer of all."""

@@ -23,12 +23,13 @@ from fepysr_dyn.search.library import (
     products,
     variable_atoms,
 )
-from fepysr_dyn.search.offers import MOST_GATHERED, offer_constant
+from fepysr_dyn.search.offers import offer_constant
 from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
 from fepysr_dyn.search.rational_fit import Quotient, explicit_fit, implicit_fit, null_vector, refit_free
 from fepysr_dyn.search.rows import evaluated, row_factors, thinned
 from fepysr_dyn.search.session import RESOLUTION, Session
 from fepysr_dyn.search.subsets import SubsetConfig, best_subsets, independent_columns
+from fepysr_dyn.search.writing import MOST_GATHERED
 
 #: Groups of themes there are at most, and themes with one function in each.
 _GROUPS = 8

@@ -15,7 +15,7 @@ from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
 from fepysr_dyn.search.operators import uses_only
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
 from fepysr_dyn.search.rows import balance, column_arrays
-from fepysr_dyn.search.writing import shortest
+from fepysr_dyn.search.writing import MOST_GATHERED, shortest
 
 if TYPE_CHECKING:
     import sympy
@@ -97,7 +97,7 @@ class Session:
         if expression in self._seen:
             return
         size = complexity(expression)
-        if size > self.problem.max_complexity:
+        if size > self.problem.max_complexity and self.would_help(size - MOST_GATHERED, loss):
             expression = shortest(expression)
             size = complexity(expression)
         if not self.would_help(size, loss):

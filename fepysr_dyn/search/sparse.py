@@ -18,12 +18,13 @@ from fepysr_dyn.search.library import (
     products,
     variable_atoms,
 )
-from fepysr_dyn.search.offers import MOST_GATHERED, offer_constant, offer_terms
+from fepysr_dyn.search.offers import offer_constant, offer_terms
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
 from fepysr_dyn.search.products import ProductConfig, search_products
 from fepysr_dyn.search.rows import row_count, row_factors, thinned, weightings
 from fepysr_dyn.search.session import Session
 from fepysr_dyn.search.subsets import SubsetConfig, best_subsets
+from fepysr_dyn.search.writing import MOST_GATHERED
 
 
 @dataclass(frozen=True)

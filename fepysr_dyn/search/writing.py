@@ -6,6 +6,9 @@ import sympy
 
 from fepysr_dyn.expressions import complexity
 
+#: Taking out common factors saves at most about this much complexity.
+MOST_GATHERED = 6
+
 
 def shortest(expression: sympy.Expr) -> sympy.Expr:
     """Return the expression, or its form with common factors taken out if that is smaller."""
