@@ -56,18 +56,22 @@ def summary(lines: Sequence[Line]) -> str:
     known = [entry["recovery"]["fepysr"] for entry in paper if "recovery" in entry]
     if known:
         text += f"; paper {100 * mean(known):.1f} %"
-    errors = [
-        (name, entry["min_mse"]["fepysr"])
+    limits = {
+        name: entry["min_mse"]["fepysr"]
         for name, entry in zip(rates, paper, strict=True)
         if "min_mse" in entry
-    ]
-    if errors:
-        lower = sum(
-            min(line.get("mse", float("inf")) for line in groups[name]) < limit for name, limit in errors
-        )
-        text += f"; lower error than the paper's on {lower} of {len(errors)}"
+    }
+    if limits:
+        chosen, front = (_lower(groups, limits, key) for key in ("mse", "front_mse"))
+        text += f"; lower error than the paper's on {chosen} of {len(limits)} (best of the front: {front})"
     failed = sum("error" in line for line in lines)
     return text + (f"; {failed} fits failed" if failed else "")
+
+
+def _lower(groups: dict[str, list[Line]], limits: dict[str, float], key: str) -> int:
+    """Count the problems whose best run is below a limit."""
+    best = {name: min(line.get(key, float("inf")) for line in groups[name]) for name in limits}
+    return sum(best[name] < limit for name, limit in limits.items())
 
 
 def _by_problem(lines: Sequence[Line]) -> dict[str, list[Line]]:
