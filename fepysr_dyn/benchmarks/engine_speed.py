@@ -60,38 +60,16 @@ def operon_rate(rows: int, seconds: float) -> float:
     kinds = operon.NodeType
     inputs = {name: data.Variables[i].Hash for i, name in enumerate("xy")}
 
-    def leaf(content: str | float) -> Any:
-        is_input = isinstance(content, str)
-        node = operon.Node(kinds.Variable, inputs[content]) if is_input else operon.Node(kinds.Constant)
-        node.Value = 1.0 if is_input else content
-        return node
+    def node(word: str) -> Any:
+        if word.isalpha() and word not in inputs:
+            return operon.Node(getattr(kinds, word))
+        made = operon.Node(kinds.Variable, inputs[word]) if word in inputs else operon.Node(kinds.Constant)
+        made.Value = 1.0 if word in inputs else float(word)
+        return made
 
     # The same tree in postfix order with the right operand first (its parser crashes on this formula).
-    order = [
-        "y",
-        "x",
-        "Mul",
-        "x",
-        "y",
-        0.3,
-        "Mul",
-        "Exp",
-        "Add",
-        0.5,
-        "y",
-        "x",
-        "Mul",
-        "Add",
-        "Sin",
-        "Div",
-        "Sub",
-    ]
-    tree = operon.Tree(
-        [
-            leaf(n) if n in ("x", "y") or isinstance(n, float) else operon.Node(getattr(kinds, n))
-            for n in order
-        ]
-    )
+    order = "y x Mul x y 0.3 Mul Exp Add 0.5 y x Mul Add Sin Div Sub"
+    tree = operon.Tree([node(word) for word in order.split()])
     tree.UpdateNodes()
     span = operon.Range(0, rows)
 

@@ -170,3 +170,14 @@ def test_options_are_checked():
 def test_importing_the_engine_compiles_nothing():
     code = "import fepysr_dyn.search.evolution, sys; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_constant_columns_and_targets_are_answered():
+    random = np.random.default_rng(0)
+    budget = Budget(500)
+    spread = RegressionProblem({"x": np.ones(30)}, random.normal(size=30), budget=budget)
+    assert EvolutionEngine(SMALL).search(spread).best.loss == pytest.approx(1.0)
+    flat = RegressionProblem({"x": random.normal(size=30)}, np.full(30, 2.5), budget=budget)
+    front = EvolutionEngine(SMALL).search(flat)
+    assert front.best.loss < 1e-24
+    assert front.candidates[-1].complexity <= 3

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fepysr_dyn.search.evolution import opcodes as op
 from fepysr_dyn.search.evolution.jit import kernel
 from fepysr_dyn.search.evolution.randomness import Stream, mix
 
@@ -85,7 +86,7 @@ def niche_of(codes: Codes, length: int, terms: int) -> int:
     kinds = np.uint64(min(terms, 4))
     for i in range(length):
         code = codes[i]
-        if 4 <= code < 32 and code != 6 and code != 7 and code != 8:
+        if op.DIV <= code < op.FIRST_INPUT and code != op.NEG and code != op.SQUARE and code != op.CUBE:
             kinds |= _ONE << np.uint64(code)
     niche: int = np.int64(mix(kinds) % np.uint64(NICHES))  # type: ignore[assignment]
     return niche

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from fepysr_dyn.search.evolution import opcodes as op
 from fepysr_dyn.search.evolution.fitting import (
     dot,
     evaluate_terms,
@@ -36,7 +37,7 @@ def find_constants(codes: Codes, terms: int, work: Workspace) -> int:
     for t in range(terms):
         root = work.roots[t]
         for i in range(root - work.sizes[root] + 1, root + 1):
-            if codes[i] == 0 and count < MAX_CONSTANTS:
+            if codes[i] == op.CONSTANT and count < MAX_CONSTANTS:
                 work.places[count] = i
                 count += 1
     return count

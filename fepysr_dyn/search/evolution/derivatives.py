@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from fepysr_dyn.search.evolution import opcodes as op
 from fepysr_dyn.search.evolution.elementary import cos_of, sin_of
 from fepysr_dyn.search.evolution.jit import kernel
 
@@ -19,42 +20,42 @@ Integers = NDArray[np.int64]
 def backward_unary(code: int, a: Floats, value: Floats, up: Floats, down: Floats) -> None:
     """Pass the derivative of a block through an operator of one operand."""
     n = a.shape[0]
-    if code == 15 or code == 16:
-        if code == 15:
+    if code == op.SIN or code == op.COS:
+        if code == op.SIN:
             cos_of(a, down)
         else:
             sin_of(a, down)
-        sign = 1.0 if code == 15 else -1.0
+        sign = 1.0 if code == op.SIN else -1.0
         for r in range(n):
             down[r] *= sign * up[r]
         return
     for r in range(n):
         x = a[r]
-        if code == 6:
+        if code == op.NEG:
             slope = -1.0
-        elif code == 7:
+        elif code == op.SQUARE:
             slope = 2.0 * x
-        elif code == 8:
+        elif code == op.CUBE:
             slope = 3.0 * x * x
-        elif code == 9:
+        elif code == op.INV:
             slope = -value[r] * value[r]
-        elif code == 10:
+        elif code == op.EXP:
             slope = value[r]
-        elif code == 11:
+        elif code == op.LOG:
             slope = 1.0 / x
-        elif code == 12:
+        elif code == op.SQRT:
             slope = 0.5 / value[r]
-        elif code == 13:
+        elif code == op.ABS:
             slope = np.sign(x)
-        elif code == 14:
+        elif code == op.SIGN:
             slope = 0.0
-        elif code == 17:
+        elif code == op.TAN:
             slope = 1.0 + value[r] * value[r]
-        elif code == 18:
+        elif code == op.TANH:
             slope = 1.0 - value[r] * value[r]
-        elif code == 19:
+        elif code == op.SINH:
             slope = math.cosh(x)
-        elif code == 20:
+        elif code == op.COSH:
             slope = math.sinh(x)
         else:
             slope = 1.0 / (1.0 + x * x)
@@ -67,16 +68,16 @@ def backward_binary(
 ) -> None:
     """Pass the derivative of a block through an operator of two operands."""
     for r in range(a.shape[0]):
-        if code == 1:
+        if code == op.ADD:
             left[r] = up[r]
             right[r] = up[r]
-        elif code == 2:
+        elif code == op.SUB:
             left[r] = up[r]
             right[r] = -up[r]
-        elif code == 3:
+        elif code == op.MUL:
             left[r] = up[r] * b[r]
             right[r] = up[r] * a[r]
-        elif code == 4:
+        elif code == op.DIV:
             left[r] = up[r] / b[r]
             right[r] = -up[r] * value[r] / b[r]
         else:
@@ -92,10 +93,10 @@ def backward(codes: Codes, sizes: Integers, root: int, tape: Floats, adjoint: Fl
         adjoint[root, r] = 1.0
     for i in range(root, root - sizes[root], -1):
         code = codes[i]
-        if code == 0 or code >= 32:
+        if code == op.CONSTANT or code >= op.FIRST_INPUT:
             continue
         right = i - 1
-        if code >= 6:
+        if code >= op.NEG:
             backward_unary(code, tape[right][:m], tape[i][:m], adjoint[i][:m], adjoint[right][:m])
         else:
             left = right - sizes[right]

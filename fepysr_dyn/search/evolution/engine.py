@@ -102,9 +102,11 @@ class _Search:
 
     def _frames(self) -> float:
         """Return how many frames of whole formulas are tried first: for a quarter of the budget at most."""
-        from fepysr_dyn.search.evolution.backsolve import lookup_cost, pair_cost
+        from fepysr_dyn.search.evolution.lookup import lookup_cost, pair_cost
         from fepysr_dyn.search.evolution.proposing import WISHES
 
+        if len(self.task.library.lengths) == 0:
+            return 0.0
         rows = self.task.search.X.shape[1]
         cost = lookup_cost(self.task.library, rows) + pair_cost(self.task.library, rows)
         return min(float(WISHES), 0.25 * self.problem.budget.evaluations / cost)
@@ -193,7 +195,7 @@ class _Search:
     def _candidates(self) -> list[Candidate]:
         """Refit the best of every complexity on all rows and write them as formulas."""
         from fepysr_dyn.search.evolution.encoding import Program
-        from fepysr_dyn.search.evolution.finish import Finisher
+        from fepysr_dyn.search.evolution.finish import Finisher, tidied
 
         finisher = Finisher(
             self.task.full, self.task.rules, self.task.inputs, self.task.nodes, self.engine.config.resolution
@@ -216,7 +218,10 @@ class _Search:
             program, loss = finisher.refit(program)
             if loss < self.engine.config.resolution:
                 program, loss = finisher.prune(program, loss)
-            for expression in finisher.expressions(program):
+            expressions = list(finisher.expressions(program))
+            if loss < self.engine.config.resolution:
+                expressions += [tidied(expression) for expression in expressions]
+            for expression in expressions:
                 if complexity(expression) <= self.problem.max_complexity:
                     found.append(evaluate_candidate(expression, self.problem, "evolution"))
         return found

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.search.evolution.archive import Island, archive, is_new, niche_of, oldest, store
-from fepysr_dyn.search.evolution.backsolve import lookup_cost, pair_cost, pair_entries_for
 from fepysr_dyn.search.evolution.jit import kernel
 from fepysr_dyn.search.evolution.library import Library
+from fepysr_dyn.search.evolution.lookup import lookup_cost, pair_cost, pair_entries_for
 from fepysr_dyn.search.evolution.mutation import Rules, cost_of
+from fepysr_dyn.search.evolution.opcodes import ADD_TERM, SOLVE_BACKWARDS
 from fepysr_dyn.search.evolution.pointers import Kernels
-from fepysr_dyn.search.evolution.proposing import ADD_TERM, SOLVE_BACKWARDS
 from fepysr_dyn.search.evolution.randomness import below, uniform
 from fepysr_dyn.search.evolution.workspace import Data, Workspace
 

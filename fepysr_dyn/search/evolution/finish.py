@@ -9,6 +9,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
+from fepysr_dyn.expressions import canonical
 from fepysr_dyn.search.evolution.constants import optimise_constants
 from fepysr_dyn.search.evolution.encoding import Program, decode, number
 from fepysr_dyn.search.evolution.kernels import subtree_sizes
@@ -141,6 +142,21 @@ class Finisher:
         codes[: len(program)] = program.codes
         values[: len(program)] = program.values
         return codes, values, len(program)
+
+
+def tidied(expression: sympy.Expr) -> sympy.Expr:
+    """Return the expanded form with numbers that are integers up to rounding written as such.
+
+    Factors that constants share inside and outside of a bracket meet when it is expanded.
+    """
+    expanded = canonical(expression)
+    floats = {node: float(node) for node in expanded.atoms(sympy.Float)}
+    whole = {
+        node: sympy.Integer(round(value))
+        for node, value in floats.items()
+        if abs(value - round(value)) <= _INTEGER * abs(value)
+    }
+    return expanded.xreplace(whole)
 
 
 def _is_integer(values: Floats) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from fepysr_dyn.search.evolution import opcodes as op
 from fepysr_dyn.search.evolution.jit import kernel
 from fepysr_dyn.search.evolution.kernels import subtree_sizes
 from fepysr_dyn.search.evolution.workspace import MAX_TERMS, Data, Workspace
@@ -42,19 +43,19 @@ def split_terms(
         node = pending[waiting]
         code = codes[node]
         right = node - 1
-        if code == 0:
+        if code == op.CONSTANT:
             continue
-        if code == 6:
+        if code == op.NEG:
             pending[waiting] = right
             waiting += 1
-        elif (code == 1 or code == 2) and found + waiting + 2 <= MAX_TERMS:
+        elif (code == op.ADD or code == op.SUB) and found + waiting + 2 <= MAX_TERMS:
             pending[waiting] = right
             pending[waiting + 1] = right - sizes[right]
             waiting += 2
-        elif code == 3 and codes[right - sizes[right]] == 0:
+        elif code == op.MUL and codes[right - sizes[right]] == 0:
             pending[waiting] = right
             waiting += 1
-        elif (code == 3 or code == 4) and codes[right] == 0:
+        elif (code == op.MUL or code == op.DIV) and codes[right] == op.CONSTANT:
             pending[waiting] = right - 1
             waiting += 1
         else:
@@ -189,13 +190,3 @@ def fit_terms(terms: int, data: Data, work: Workspace) -> float:
         if abs(work.coefficients[j]) * work.lengths[j] > most:
             return np.inf
     return dot(residual, residual)
-
-
-@kernel
-def loss_of(codes: Codes, values: Floats, length: int, data: Data, work: Workspace) -> float:
-    """Return the loss of a program with its best linear coefficients, infinite where it is invalid."""
-    terms = evaluate_terms(codes, values, length, data, work)
-    if terms < 0:
-        return np.inf
-    loss = fit_terms(terms, data, work)
-    return loss if loss == loss else np.inf

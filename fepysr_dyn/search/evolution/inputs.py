@@ -18,6 +18,7 @@ from fepysr_dyn.search.evolution.library import (
     enumerate_expressions,
 )
 from fepysr_dyn.search.evolution.mutation import Rules
+from fepysr_dyn.search.evolution.opcodes import ADD_TERM
 from fepysr_dyn.search.evolution.workspace import Data, make_data, node_costs
 from fepysr_dyn.search.problem import RegressionProblem
 
@@ -70,6 +71,9 @@ def make_task(problem: RegressionProblem, config: EvolutionConfig) -> Task:
         )
         search = make_data(part, columns[:, rows], is_scaled=is_scaled)
     library = _library(problem, columns, full, rules, config)
+    if len(library.lengths) == 0:
+        # Only constant columns: there is nothing to look up.
+        rules = rules._replace(chances=np.minimum(rules.chances / rules.chances[ADD_TERM - 1], 1.0))
     # A cost is at least one per node, except that features stand for several.
     return Task(inputs, full, search, rules, library, nodes=max(problem.max_complexity, 3) + 24)
 

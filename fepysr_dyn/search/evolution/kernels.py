@@ -43,46 +43,46 @@ def subtree_sizes(codes: Codes, length: int, sizes: Integers) -> None:
 def apply_unary(code: int, a: Floats, out: Floats) -> None:
     """Write an operator of one block of operands."""
     n = out.shape[0]
-    if code == 6:
+    if code == op.NEG:
         for r in range(n):
             out[r] = -a[r]
-    elif code == 7:
+    elif code == op.SQUARE:
         for r in range(n):
             out[r] = a[r] * a[r]
-    elif code == 8:
+    elif code == op.CUBE:
         for r in range(n):
             out[r] = a[r] * a[r] * a[r]
-    elif code == 9:
+    elif code == op.INV:
         for r in range(n):
             out[r] = 1.0 / a[r]
-    elif code == 10:
+    elif code == op.EXP:
         exp_of(a, out)
-    elif code == 11:
+    elif code == op.LOG:
         for r in range(n):
             out[r] = math.log(a[r])
-    elif code == 12:
+    elif code == op.SQRT:
         for r in range(n):
             out[r] = math.sqrt(a[r])
-    elif code == 13:
+    elif code == op.ABS:
         for r in range(n):
             out[r] = abs(a[r])
-    elif code == 14:
+    elif code == op.SIGN:
         for r in range(n):
             out[r] = np.sign(a[r])
-    elif code == 15:
+    elif code == op.SIN:
         sin_of(a, out)
-    elif code == 16:
+    elif code == op.COS:
         cos_of(a, out)
-    elif code == 17:
+    elif code == op.TAN:
         for r in range(n):
             out[r] = math.tan(a[r])
-    elif code == 18:
+    elif code == op.TANH:
         for r in range(n):
             out[r] = math.tanh(a[r])
-    elif code == 19:
+    elif code == op.SINH:
         for r in range(n):
             out[r] = math.sinh(a[r])
-    elif code == 20:
+    elif code == op.COSH:
         for r in range(n):
             out[r] = math.cosh(a[r])
     else:
@@ -94,16 +94,16 @@ def apply_unary(code: int, a: Floats, out: Floats) -> None:
 def apply_binary(code: int, a: Floats, b: Floats, out: Floats) -> None:
     """Write an operator of two blocks of operands."""
     n = out.shape[0]
-    if code == 1:
+    if code == op.ADD:
         for r in range(n):
             out[r] = a[r] + b[r]
-    elif code == 2:
+    elif code == op.SUB:
         for r in range(n):
             out[r] = a[r] - b[r]
-    elif code == 3:
+    elif code == op.MUL:
         for r in range(n):
             out[r] = a[r] * b[r]
-    elif code == 4:
+    elif code == op.DIV:
         for r in range(n):
             out[r] = a[r] / b[r]
     else:
@@ -124,11 +124,11 @@ def forward(
             column = X[code - _FIRST_INPUT]
             for r in range(m):
                 out[r] = column[low + r]
-        elif code == 0:
+        elif code == op.CONSTANT:
             value = values[i]
             for r in range(m):
                 out[r] = value
-        elif code <= 5:
+        elif code <= op.POW:
             right = i - 1
             apply_binary(code, tape[right - sizes[right]][:m], tape[right][:m], out)
         else:

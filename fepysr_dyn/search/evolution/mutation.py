@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fepysr_dyn.search.evolution import opcodes as op
 from fepysr_dyn.search.evolution.jit import kernel
 from fepysr_dyn.search.evolution.kernels import arity, subtree_sizes
 from fepysr_dyn.search.evolution.randomness import Stream, below, normal, uniform
@@ -66,8 +67,8 @@ def random_constant(stream: Stream) -> float:
 def put_leaf(codes: Codes, values: Floats, end: int, rules: Rules, stream: Stream) -> int:
     """Append a random input or constant."""
     if uniform(stream) < 0.25:
-        return put(codes, values, end, 0, random_constant(stream))
-    return put(codes, values, end, 32 + below(stream, rules.inputs), 0.0)
+        return put(codes, values, end, op.CONSTANT, random_constant(stream))
+    return put(codes, values, end, op.FIRST_INPUT + below(stream, rules.inputs), 0.0)
 
 
 @kernel
@@ -183,7 +184,7 @@ def _put_changed_node(
         return put(child[0], child[1], end, _other_operator(codes[node], rules.binary, stream), 0.0)
     if operands == 1:
         return put(child[0], child[1], end, _other_operator(codes[node], rules.unary, stream), 0.0)
-    if codes[node] == 0 and uniform(stream) < 0.8:
+    if codes[node] == op.CONSTANT and uniform(stream) < 0.8:
         value = values[node]
         pick = uniform(stream)
         if pick < 0.5:
@@ -192,7 +193,7 @@ def _put_changed_node(
             value = -value
         else:
             value = random_constant(stream)
-        return put(child[0], child[1], end, 0, value)
+        return put(child[0], child[1], end, op.CONSTANT, value)
     return put_leaf(child[0], child[1], end, rules, stream)
 
 
@@ -287,6 +288,6 @@ def join_terms(
         root = roots[t]
         end = move(parent[0], parent[1], root - sizes[root] + 1, root + 1, child[0], child[1], end)
         if written > 0:
-            end = put(child[0], child[1], end, 1, 0.0)
+            end = put(child[0], child[1], end, op.ADD, 0.0)
         written += 1
     return end if 0 < end <= child[0].shape[0] else 0

@@ -14,6 +14,9 @@ NEG, SQUARE, CUBE, INV, EXP, LOG, SQRT, ABS, SIGN = 6, 7, 8, 9, 10, 11, 12, 13, 
 SIN, COS, TAN, TANH, SINH, COSH, ATAN = 15, 16, 17, 18, 19, 20, 21
 FIRST_INPUT = 32
 
+#: Kinds of changes from here on look at the data (see `propose`); those before are random (see `mutate`).
+ADD_TERM, SOLVE_BACKWARDS, DROP_TERM = 8, 9, 10
+
 CODES: dict[str, int] = {
     **{"+": ADD, "-": SUB, "*": MUL, "/": DIV, "**": POW},
     **{"neg": NEG, "square": SQUARE, "cube": CUBE, "inv": INV, "exp": EXP, "log": LOG, "sqrt": SQRT},

@@ -5,17 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fepysr_dyn.search.evolution.backsolve import (
-    MAX_PICKS,
-    invert_path,
-    invert_unary,
-    pick_entries,
-    put_sum,
-    slope_unary,
-)
+from fepysr_dyn.search.evolution import opcodes as op
 from fepysr_dyn.search.evolution.fitting import split_terms
+from fepysr_dyn.search.evolution.inversion import invert_path, invert_unary, slope_unary
 from fepysr_dyn.search.evolution.jit import kernel
 from fepysr_dyn.search.evolution.library import Library
+from fepysr_dyn.search.evolution.lookup import MAX_PICKS, pick_entries, put_sum
 from fepysr_dyn.search.evolution.mutation import join_terms, move, put
 from fepysr_dyn.search.evolution.randomness import Stream, below, uniform
 from fepysr_dyn.search.evolution.workspace import Workspace
@@ -24,7 +19,6 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int16]
 Integers = NDArray[np.int64]
 
-ADD_TERM, SOLVE_BACKWARDS, DROP_TERM = 8, 9, 10
 #: Frames of whole formulas that are tried first: every function of a sum, then library entries as factor and
 #: as numerator of a sum.
 FUNCTIONS = 16
@@ -55,10 +49,10 @@ def _solve_for_partner(joint: int, head: Floats, wanted: Floats, weights: Floats
     """
     usable = 0
     for r in range(wanted.shape[0]):
-        if joint >= 6:
+        if joint >= op.NEG:
             partner = invert_unary(joint, wanted[r], 1.0)
             weight = weights[r] * abs(slope_unary(joint, partner))
-        elif joint == 3:
+        elif joint == op.MUL:
             partner = wanted[r] / head[r]
             weight = weights[r] * abs(head[r])
         else:
@@ -95,7 +89,7 @@ def propose(
     if terms == 0:
         return 0
     chosen = below(stream, terms)
-    if kind == DROP_TERM:
+    if kind == op.DROP_TERM:
         return join_terms(parent, work.roots, terms, chosen, work.sizes, child) if terms > 1 else 0
     is_weak = library.measured.shape[0] > 0
     node = -1
@@ -105,7 +99,7 @@ def propose(
     weights = library.weights.copy()
     candidates = library.values
     most = 1 + below(stream, MAX_PICKS)
-    if kind == ADD_TERM:
+    if kind == op.ADD_TERM:
         most = 1 if uniform(stream) < 0.7 else 2
         if is_weak:
             is_alone = False
@@ -117,17 +111,17 @@ def propose(
             form = uniform(stream)
             if wish >= 0:
                 most = MAX_PICKS
-                joint, head = 6 + wish, 0
+                joint, head = op.NEG + wish, 0
                 if wish >= FUNCTIONS:
-                    joint, head = 3 + wish % 2, (wish - FUNCTIONS) // 2
+                    joint, head = op.MUL + wish % 2, (wish - FUNCTIONS) // 2
             elif form < 0.6:
                 most = 1 + below(stream, MAX_PICKS)
-                joint = 3 if form < 0.35 else 4
+                joint = op.MUL if form < 0.35 else op.DIV
                 head = int(library.lengths.shape[0] * uniform(stream) ** 4)
             if joint > 0:
                 if not allowed[joint] or head >= library.lengths.shape[0]:
                     return 0
-                if not is_alone and joint != 3:
+                if not is_alone and joint != op.MUL:
                     for r in range(wanted.shape[0]):
                         wanted[r] -= work.coefficients[0]
                 if _solve_for_partner(joint, library.values[head], wanted, weights) < 0.6 * wanted.shape[0]:
@@ -147,7 +141,7 @@ def propose(
         if usable < 0.6 * wanted.shape[0] or usable < 6:
             return 0
     outer = np.zeros(wanted.shape[0])
-    if joint == 3:
+    if joint == op.MUL:
         # The intercept of the whole is fitted along: it is not known before the product is.
         for r in range(outer.shape[0]):
             outer[r] = library.weights[r] * np.sign(library.values[head, r])
@@ -158,16 +152,16 @@ def propose(
     )
     if count == 0:
         return 0
-    if kind == ADD_TERM:
+    if kind == op.ADD_TERM:
         end = 0 if is_alone else move(codes, values, 0, length, child[0], child[1], 0)
-        if 0 < joint < 6:
+        if op.CONSTANT < joint < op.NEG:
             for i in range(library.lengths[head]):
                 end = put(child[0], child[1], end, library.codes[head, i], 0.0)
         end = put_sum(library, picks, count, coefficients, child, end)
         if joint > 0:
             end = put(child[0], child[1], end, joint, 0.0)
         if not is_alone:
-            end = put(child[0], child[1], end, 1, 0.0)
+            end = put(child[0], child[1], end, op.ADD, 0.0)
         return end if end <= child[0].shape[0] else 0
     low, high = 0, length
     if is_alone:

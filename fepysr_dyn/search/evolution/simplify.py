@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from fepysr_dyn.search.evolution import opcodes as op
 from fepysr_dyn.search.evolution.jit import kernel
 from fepysr_dyn.search.evolution.kernels import arity
 from fepysr_dyn.search.evolution.randomness import mix
@@ -22,35 +23,35 @@ _ONE = np.uint64(1)
 @kernel
 def scalar_unary(code: int, x: float) -> float:
     """Apply an operator to one number."""
-    if code == 6:
+    if code == op.NEG:
         return -x
-    if code == 7:
+    if code == op.SQUARE:
         return x * x
-    if code == 8:
+    if code == op.CUBE:
         return x * x * x
-    if code == 9:
+    if code == op.INV:
         return 1.0 / x
-    if code == 10:
+    if code == op.EXP:
         return math.exp(x)
-    if code == 11:
+    if code == op.LOG:
         return math.log(x) if x > 0.0 else np.nan
-    if code == 12:
+    if code == op.SQRT:
         return math.sqrt(x) if x >= 0.0 else np.nan
-    if code == 13:
+    if code == op.ABS:
         return abs(x)
-    if code == 14:
+    if code == op.SIGN:
         return float(np.sign(x))
-    if code == 15:
+    if code == op.SIN:
         return math.sin(x)
-    if code == 16:
+    if code == op.COS:
         return math.cos(x)
-    if code == 17:
+    if code == op.TAN:
         return math.tan(x)
-    if code == 18:
+    if code == op.TANH:
         return math.tanh(x)
-    if code == 19:
+    if code == op.SINH:
         return math.sinh(x)
-    if code == 20:
+    if code == op.COSH:
         return math.cosh(x)
     return math.atan(x)
 
@@ -58,13 +59,13 @@ def scalar_unary(code: int, x: float) -> float:
 @kernel
 def scalar_binary(code: int, x: float, y: float) -> float:
     """Apply an operator to two numbers."""
-    if code == 1:
+    if code == op.ADD:
         return x + y
-    if code == 2:
+    if code == op.SUB:
         return x - y
-    if code == 3:
+    if code == op.MUL:
         return x * y
-    if code == 4:
+    if code == op.DIV:
         return x / y
     return float(x**y)
 
@@ -81,9 +82,9 @@ def structure_hash(codes: Codes, first: int, last: int) -> np.uint64:
 @kernel
 def _comes_later(codes: Codes, first: int, middle: int, last: int) -> bool:
     """Return whether the left operand belongs behind the right one in the fixed order: constants last."""
-    if codes[last - 1] == 0:
+    if codes[last - 1] == op.CONSTANT:
         return False
-    if codes[middle - 1] == 0 and middle - first == 1:
+    if codes[middle - 1] == op.CONSTANT and middle - first == 1:
         return True
     left, right = middle - first, last - middle
     if left != right:
@@ -113,7 +114,7 @@ def _same(codes: Codes, values: Floats, first: int, middle: int, last: int) -> b
     for i in range(last - middle):
         if codes[first + i] != codes[middle + i]:
             return False
-        if codes[first + i] == 0 and values[first + i] != values[middle + i]:
+        if codes[first + i] == op.CONSTANT and values[first + i] != values[middle + i]:
             return False
     return True
 
@@ -129,38 +130,44 @@ def _push(codes: Codes, values: Floats, end: int, code: int, value: float) -> in
 def _close_unary(codes: Codes, values: Floats, first: int, end: int, code: int, allowed: Integers) -> int:
     """Put an operator on top of the finished operand that ends at `end`; return the new end."""
     inner = codes[end - 1]
-    if inner == 0 and end - first == 1:
+    if inner == op.CONSTANT and end - first == 1:
         values[first] = scalar_unary(code, values[first])
         return end
-    if (code == 6 and inner == 6) or (code == 9 and inner == 9):
+    if (code == op.NEG and inner == op.NEG) or (code == op.INV and inner == op.INV):
         return end - 1
-    if (code == 10 and inner == 11) or (code == 11 and inner == 10) or (code == 7 and inner == 12):
+    if (
+        (code == op.EXP and inner == op.LOG)
+        or (code == op.LOG and inner == op.EXP)
+        or (code == op.SQUARE and inner == op.SQRT)
+    ):
         return end - 1
-    if code == 12 and inner == 7 and allowed[13]:
-        codes[end - 1] = 13
+    if code == op.SQRT and inner == op.SQUARE and allowed[op.ABS]:
+        codes[end - 1] = op.ABS
         return end
-    if (code == 7 or code == 13 or code == 16 or code == 20) and (inner == 6 or inner == 13):
+    if (code == op.SQUARE or code == op.ABS or code == op.COS or code == op.COSH) and (
+        inner == op.NEG or inner == op.ABS
+    ):
         codes[end - 1] = code
         return end
-    has_factor = inner == 3 and codes[end - 2] == 0
+    has_factor = inner == op.MUL and codes[end - 2] == op.CONSTANT
     if has_factor:
         factor = values[end - 2]
-        if code == 6:
+        if code == op.NEG:
             values[end - 2] = -factor
             return end
-        if code in (7, 8, 9, 13) or (code == 12 and factor > 0.0):
+        if code in (op.SQUARE, op.CUBE, op.INV, op.ABS) or (code == op.SQRT and factor > 0.0):
             codes[end - 2] = code
-            end = _push(codes, values, end - 1, 0, scalar_unary(code, factor))
-            return _push(codes, values, end, 3, 0.0)
-        if code == 11 and factor > 0.0 and allowed[1]:
-            codes[end - 2] = 11
-            end = _push(codes, values, end - 1, 0, math.log(factor))
-            return _push(codes, values, end, 1, 0.0)
-    if code == 10 and inner == 1 and codes[end - 2] == 0 and allowed[3]:
+            end = _push(codes, values, end - 1, op.CONSTANT, scalar_unary(code, factor))
+            return _push(codes, values, end, op.MUL, 0.0)
+        if code == op.LOG and factor > 0.0 and allowed[op.ADD]:
+            codes[end - 2] = op.LOG
+            end = _push(codes, values, end - 1, op.CONSTANT, math.log(factor))
+            return _push(codes, values, end, op.ADD, 0.0)
+    if code == op.EXP and inner == op.ADD and codes[end - 2] == op.CONSTANT and allowed[op.MUL]:
         factor = math.exp(values[end - 2])
-        codes[end - 2] = 10
-        end = _push(codes, values, end - 1, 0, factor)
-        return _push(codes, values, end, 3, 0.0)
+        codes[end - 2] = op.EXP
+        end = _push(codes, values, end - 1, op.CONSTANT, factor)
+        return _push(codes, values, end, op.MUL, 0.0)
     return _push(codes, values, end, code, 0.0)
 
 
@@ -170,24 +177,26 @@ def _close_with_constant(
 ) -> int:
     """Close an operator whose right operand is the constant at ``end - 1``."""
     value = values[end - 1]
-    if code == 2 and allowed[1]:
-        code, value = 1, -value
-    elif code == 4 and allowed[3]:
-        code, value = 3, 1.0 / value
-    if ((code == 1 or code == 2) and value == 0.0) or ((code == 3 or code == 4) and value == 1.0):
+    if code == op.SUB and allowed[op.ADD]:
+        code, value = op.ADD, -value
+    elif code == op.DIV and allowed[op.MUL]:
+        code, value = op.MUL, 1.0 / value
+    if ((code == op.ADD or code == op.SUB) and value == 0.0) or (
+        (code == op.MUL or code == op.DIV) and value == 1.0
+    ):
         return end - 1
-    if code == 3 and value == 0.0:
-        codes[first] = 0
+    if code == op.MUL and value == 0.0:
+        codes[first] = op.CONSTANT
         values[first] = 0.0
         return first + 1
-    if code == 5:
+    if code == op.POW:
         if value == 1.0:
             return end - 1
-        if value == 2.0 and allowed[7]:
-            return _close_unary(codes, values, first, end - 1, 7, allowed)
-        if value == 0.5 and allowed[12]:
-            return _close_unary(codes, values, first, end - 1, 12, allowed)
-    if (code == 1 or code == 3) and codes[end - 2] == code and codes[end - 3] == 0:
+        if value == 2.0 and allowed[op.SQUARE]:
+            return _close_unary(codes, values, first, end - 1, op.SQUARE, allowed)
+        if value == 0.5 and allowed[op.SQRT]:
+            return _close_unary(codes, values, first, end - 1, op.SQRT, allowed)
+    if (code == op.ADD or code == op.MUL) and codes[end - 2] == code and codes[end - 3] == op.CONSTANT:
         values[end - 3] = scalar_binary(code, values[end - 3], value)
         return end - 1
     values[end - 1] = value
@@ -199,43 +208,43 @@ def _close_binary(
     codes: Codes, values: Floats, first: int, middle: int, end: int, code: int, allowed: Integers
 ) -> int:
     """Put an operator on top of two finished operands; return the new end."""
-    if (code == 1 or code == 3) and _comes_later(codes, first, middle, end):
+    if (code == op.ADD or code == op.MUL) and _comes_later(codes, first, middle, end):
         _exchange(codes, values, first, middle, end)
         middle = first + end - middle
-    is_left_constant = codes[middle - 1] == 0 and middle - first == 1
-    is_right_constant = codes[end - 1] == 0 and end - middle == 1
+    is_left_constant = codes[middle - 1] == op.CONSTANT and middle - first == 1
+    is_right_constant = codes[end - 1] == op.CONSTANT and end - middle == 1
     if is_right_constant:
         if is_left_constant:
             values[first] = scalar_binary(code, values[first], values[middle])
             return first + 1
         return _close_with_constant(codes, values, first, end, code, allowed)
     if _same(codes, values, first, middle, end):
-        if code == 2 or code == 4:
-            codes[first] = 0
-            values[first] = 0.0 if code == 2 else 1.0
+        if code == op.SUB or code == op.DIV:
+            codes[first] = op.CONSTANT
+            values[first] = 0.0 if code == op.SUB else 1.0
             return first + 1
-        if code == 1 and allowed[3]:
-            end = _push(codes, values, middle, 0, 2.0)
-            return _push(codes, values, end, 3, 0.0)
-        if code == 3 and allowed[7]:
-            return _close_unary(codes, values, first, middle, 7, allowed)
-    outer = 3 if code == 4 else code
-    if code == 1 or code == 3 or code == 4:
+        if code == op.ADD and allowed[op.MUL]:
+            end = _push(codes, values, middle, op.CONSTANT, 2.0)
+            return _push(codes, values, end, op.MUL, 0.0)
+        if code == op.MUL and allowed[op.SQUARE]:
+            return _close_unary(codes, values, first, middle, op.SQUARE, allowed)
+    outer = op.MUL if code == op.DIV else code
+    if code == op.ADD or code == op.MUL or code == op.DIV:
         # A constant next to the operator moves outwards, to meet the linear coefficients at the top.
-        if codes[end - 1] == outer and codes[end - 2] == 0 and end - middle > 2:
-            value = values[end - 2] if code != 4 else 1.0 / values[end - 2]
+        if codes[end - 1] == outer and codes[end - 2] == op.CONSTANT and end - middle > 2:
+            value = values[end - 2] if code != op.DIV else 1.0 / values[end - 2]
             end = _push(codes, values, end - 2, code, 0.0)
             return _close_with_constant(
-                codes, values, first, _push(codes, values, end, 0, value), outer, allowed
+                codes, values, first, _push(codes, values, end, op.CONSTANT, value), outer, allowed
             )
-        if codes[middle - 1] == outer and codes[middle - 2] == 0 and middle - first > 2:
+        if codes[middle - 1] == outer and codes[middle - 2] == op.CONSTANT and middle - first > 2:
             value = values[middle - 2]
             for i in range(middle, end):
                 codes[i - 2] = codes[i]
                 values[i - 2] = values[i]
             end = _push(codes, values, end - 2, code, 0.0)
             return _close_with_constant(
-                codes, values, first, _push(codes, values, end, 0, value), outer, allowed
+                codes, values, first, _push(codes, values, end, op.CONSTANT, value), outer, allowed
             )
     return _push(codes, values, end, code, 0.0)
 

@@ -1,4 +1,4 @@
-"""What a subtree would have to be for the whole to fit, and which small sums come close to that."""
+"""Which sums of small expressions come close to wanted values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from fepysr_dyn.search.evolution import opcodes as op
 from fepysr_dyn.search.evolution.fitting import dot, scale, subtract_multiple
 from fepysr_dyn.search.evolution.jit import kernel
 from fepysr_dyn.search.evolution.library import Library
@@ -23,176 +24,25 @@ MAX_PICKS = 3
 _PAIR_ENTRIES = 400
 #: Evaluations that a try of all pairs may cost.
 _PAIR_COST = 130.0
-_TWO_PI = 2.0 * math.pi
-
-
-@kernel
-def _nearest_turn(angle: float, current: float) -> float:
-    return angle + _TWO_PI * math.floor((current - angle) / _TWO_PI + 0.5)
-
-
-@kernel
-def invert_unary(code: int, t: float, current: float) -> float:
-    """Return the operand that gives `t` on the branch nearest to the current one; NaN if there is none."""
-    if code == 6:
-        return -t
-    if code == 7:
-        return math.copysign(math.sqrt(t), current) if t >= 0.0 else np.nan
-    if code == 8:
-        return math.copysign(abs(t) ** (1.0 / 3.0), t)
-    if code == 9:
-        return 1.0 / t
-    if code == 10:
-        return math.log(t) if t > 0.0 else np.nan
-    if code == 11:
-        return math.exp(t)
-    if code == 12:
-        return t * t if t >= 0.0 else np.nan
-    if code == 13:
-        return math.copysign(t, current) if t >= 0.0 else np.nan
-    if code == 15 or code == 16:
-        if abs(t) > 1.0:
-            return np.nan
-        if code == 15:
-            angle = math.asin(t)
-            first, second = _nearest_turn(angle, current), _nearest_turn(math.pi - angle, current)
-        else:
-            angle = math.acos(t)
-            first, second = _nearest_turn(angle, current), _nearest_turn(-angle, current)
-        return first if abs(first - current) <= abs(second - current) else second
-    if code == 17:
-        angle = math.atan(t)
-        return angle + math.pi * math.floor((current - angle) / math.pi + 0.5)
-    if code == 18:
-        return math.atanh(t) if abs(t) < 1.0 else np.nan
-    if code == 19:
-        return math.asinh(t)
-    if code == 20:
-        return math.copysign(math.acosh(t), current) if t >= 1.0 else np.nan
-    if code == 21:
-        return math.tan(t) if abs(t) < 1.57 else np.nan
-    return np.nan
-
-
-@kernel
-def slope_unary(code: int, x: float) -> float:
-    """Return the derivative of an operator at one number."""
-    if code == 6:
-        return -1.0
-    if code == 7:
-        return 2.0 * x
-    if code == 8:
-        return 3.0 * x * x
-    if code == 9:
-        return -1.0 / (x * x)
-    if code == 10:
-        return math.exp(x)
-    if code == 11:
-        return 1.0 / x
-    if code == 12:
-        return 0.5 / math.sqrt(x) if x > 0.0 else 0.0
-    if code == 13:
-        return 1.0
-    if code == 15:
-        return math.cos(x)
-    if code == 16:
-        return math.sin(x)
-    if code == 17:
-        return 1.0 / math.cos(x) ** 2
-    if code == 18:
-        return 1.0 / math.cosh(x) ** 2
-    if code == 19:
-        return math.cosh(x)
-    if code == 20:
-        return math.sinh(x)
-    if code == 21:
-        return 1.0 / (1.0 + x * x)
-    return 0.0
-
-
-@kernel
-def invert_binary(code: int, is_left: bool, t: float, other: float) -> float:
-    """Return the operand on one side that gives `t` with the other operand; NaN if there is none."""
-    if code == 1:
-        return t - other
-    if code == 2:
-        return t + other if is_left else other - t
-    if code == 3:
-        return t / other
-    if code == 4:
-        return t * other if is_left else other / t
-    if is_left:
-        return float(t ** (1.0 / other)) if t > 0.0 else np.nan
-    return math.log(t) / math.log(other) if t > 0.0 and other > 0.0 else np.nan
-
-
-@kernel
-def slope_binary(code: int, is_left: bool, x: float, other: float) -> float:
-    """Return the derivative by the operand `x` on one side."""
-    if code == 1 or code == 2:
-        return 1.0
-    if code == 3:
-        return other
-    if code == 4:
-        return 1.0 / other if is_left else other / (x * x)
-    if is_left:
-        return float(other * x ** (other - 1.0))
-    return float(other**x * math.log(other))
-
-
-@kernel
-def invert_path(
-    codes: Codes, sizes: Integers, root: int, node: int, tape: Floats, wanted: Floats, weights: Floats
-) -> int:
-    """Carry the wanted values from a root down to a node, in place; return the rows where that was possible.
-
-    The weights become the influence of the node on the whole, taken at the wanted values.
-    """
-    rows = wanted.shape[0]
-    place = root
-    while place != node:
-        code = codes[place]
-        right = place - 1
-        if code >= 6:
-            for r in range(rows):
-                wanted[r] = invert_unary(code, wanted[r], tape[right, r])
-                weights[r] *= abs(slope_unary(code, wanted[r]))
-            place = right
-            continue
-        left = right - sizes[right]
-        is_left = node <= left
-        other = right if is_left else left
-        for r in range(rows):
-            wanted[r] = invert_binary(code, is_left, wanted[r], tape[other, r])
-            weights[r] *= abs(slope_binary(code, is_left, wanted[r], tape[other, r]))
-        place = left if is_left else right
-    usable = 0
-    for r in range(rows):
-        if abs(wanted[r]) < 1e100 and 0.0 < weights[r] < 1e100:
-            usable += 1
-        else:
-            wanted[r] = 0.0
-            weights[r] = 0.0
-    return usable
 
 
 @kernel
 def lookup_cost(library: Library, rows: int) -> float:
     """Return the evaluations on so many rows that take as long as one lookup."""
-    return 1.0 + library.values.shape[0] * library.values.shape[1] / (20.0 * rows)
+    return float(1.0 + library.values.shape[0] * library.values.shape[1] / (20.0 * rows))
 
 
 @kernel
 def pair_entries_for(library: Library, rows: int) -> int:
     """Return of how many entries all pairs are tried."""
     affordable = math.sqrt(_PAIR_COST * 160.0 * rows / library.values.shape[1])
-    return min(_PAIR_ENTRIES, int(affordable), library.values.shape[0])
+    return int(min(_PAIR_ENTRIES, int(affordable), library.values.shape[0]))
 
 
 @kernel
 def pair_cost(library: Library, rows: int) -> float:
     """Return the evaluations on so many rows that take as long as one try of all pairs."""
-    return pair_entries_for(library, rows) ** 2 * library.values.shape[1] / (160.0 * rows)
+    return float(pair_entries_for(library, rows) ** 2 * library.values.shape[1] / (160.0 * rows))
 
 
 @kernel
@@ -397,14 +247,14 @@ def put_sum(
         for i in range(library.lengths[g]):
             end = put(child[0], child[1], end, library.codes[g, i], 0.0)
         if abs(coefficients[k + 1] - 1.0) > 1e-9:
-            end = put(child[0], child[1], end, 0, coefficients[k + 1])
-            end = put(child[0], child[1], end, 3, 0.0)
+            end = put(child[0], child[1], end, op.CONSTANT, coefficients[k + 1])
+            end = put(child[0], child[1], end, op.MUL, 0.0)
         if written > 0:
-            end = put(child[0], child[1], end, 1, 0.0)
+            end = put(child[0], child[1], end, op.ADD, 0.0)
         written += 1
     if written == 0:
-        return put(child[0], child[1], end, 0, coefficients[0])
+        return put(child[0], child[1], end, op.CONSTANT, coefficients[0])
     if abs(coefficients[0]) > 1e-9 * size:
-        end = put(child[0], child[1], end, 0, coefficients[0])
-        end = put(child[0], child[1], end, 1, 0.0)
+        end = put(child[0], child[1], end, op.CONSTANT, coefficients[0])
+        end = put(child[0], child[1], end, op.ADD, 0.0)
     return end
