@@ -25,19 +25,29 @@ _TIMED_STEPS = 40
 
 
 def report(seeds: list[int]) -> None:
-    """Print throughput of both, the ratio, the cost per run for 16 to 256 runs, and the memory."""
+    """Print throughput of both, the ratio, the cost per run for 16 to 256 runs, and the memory.
+
+    The ratio of processor seconds is what the ratio of throughputs would be on an idle machine if both used
+    all its cores equally well.
+    """
     del seeds
     say(f"{EPOCHS} epochs, {ROWS} rows, 2 variables, depth 4, 4 copies of 6 operators, batch {BATCH}")
-    rate = _straightforward_rate()
-    say(f"one module per unit, one process per core: {rate:.4f} runs/s (from {_TIMED_STEPS} steps a process)")
-    say(f"{'runs':>6}{'seconds':>10}{'runs/s':>10}{'ratio':>9}{'ms per run':>12}{'peak MB':>9}")
+    rate, work = _straightforward()
+    say(
+        f"one module per unit, one process per core: {rate:.4f} runs/s, {work:.1f} processor seconds a run"
+        f" (from {_TIMED_STEPS} steps a process)"
+    )
+    say(
+        f"{'runs':>6}{'seconds':>10}{'runs/s':>10}{'ratio':>8}{'ms per run':>12}"
+        f"{'cpu ms per run':>16}{'cpu ratio':>11}{'peak MB':>9}"
+    )
     for runs in (16, 64, 256):
-        seconds = _batched_seconds(runs)
+        seconds, busy = _batched_seconds(runs)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         speed = runs / seconds
         say(
-            f"{runs:>6}{seconds:>10.2f}{speed:>10.2f}{speed / rate:>9.0f}"
-            f"{1000 * seconds / runs:>12.1f}{memory:>9.0f}   {load()}"
+            f"{runs:>6}{seconds:>10.2f}{speed:>10.2f}{speed / rate:>8.0f}{1000 * seconds / runs:>12.1f}"
+            f"{1000 * busy / runs:>16.1f}{work * runs / busy:>11.0f}{memory:>9.0f}   {load()}"
         )
 
 
@@ -46,27 +56,29 @@ def _data() -> tuple[Array, Array]:
     return X, X[:, 0] * X[:, 1] + np.sin(X[:, 0])
 
 
-def _batched_seconds(runs: int) -> float:
+def _batched_seconds(runs: int) -> tuple[float, float]:
+    """Return the seconds on the clock and of the processor."""
     from fepysr_dyn.features.config import PRESETS
     from fepysr_dyn.features.training import train
 
     config = replace(PRESETS["paper"], runs=runs, epochs=EPOCHS, batch_size=BATCH)
     train(*_data(), replace(config, epochs=1), seed=0)
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     train(*_data(), config, seed=0)
-    return time.perf_counter() - start
+    return time.perf_counter() - start, time.process_time() - busy
 
 
-def _straightforward_rate() -> float:
-    """Return runs per second of all cores together."""
+def _straightforward() -> tuple[float, float]:
+    """Return runs per second of all cores together, and processor seconds per run."""
     cores = os.cpu_count() or 1
     with multiprocessing.get_context("spawn").Pool(cores) as pool:
-        seconds = pool.map(_straightforward_step, range(cores))
-    return sum(1 / (STEPS * step) for step in seconds)
+        steps = pool.map(_straightforward_step, range(cores))
+    rate = sum(1 / (STEPS * seconds) for seconds, _ in steps)
+    return rate, STEPS * sum(busy for _, busy in steps) / cores
 
 
-def _straightforward_step(seed: int) -> float:
-    """Return the seconds that one step of one run takes."""
+def _straightforward_step(seed: int) -> tuple[float, float]:
+    """Return the seconds on the clock and of the processor that one step of one run takes."""
     import torch
 
     torch.set_num_threads(1)
@@ -75,10 +87,10 @@ def _straightforward_step(seed: int) -> float:
     network = _network()
     for _ in range(5):
         _step(network, X, y)
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     for _ in range(_TIMED_STEPS):
         _step(network, X, y)
-    return (time.perf_counter() - start) / _TIMED_STEPS
+    return (time.perf_counter() - start) / _TIMED_STEPS, (time.process_time() - busy) / _TIMED_STEPS
 
 
 def _network() -> Any:

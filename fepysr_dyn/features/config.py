@@ -41,8 +41,6 @@ class FmnConfig:
         Rows used for training and ranking, evenly spread if there are more.
     ranking : {"count", "contribution"}
         By number of occurrences, or by what a feature adds to a sparse fit, given the occurrences.
-    alternatives : int
-        How many of the largest weights of a branch are written as features; 1 is the arg max.
     top, keep : int
         Features selected by default, and features kept in the library.
     """
@@ -62,7 +60,6 @@ class FmnConfig:
     standardise: bool = False
     max_rows: int = 20_000
     ranking: str = "count"
-    alternatives: int = 1
     top: int = 4
     keep: int = 50
 
@@ -72,7 +69,7 @@ class FmnConfig:
         if self.layer_operators is not None:
             layers = tuple(operator_names(layer) for layer in self.layer_operators)
             object.__setattr__(self, "layer_operators", layers)
-        for name in ("copies", "runs", "epochs", "batch_size", "max_rows", "alternatives", "top", "keep"):
+        for name in ("copies", "runs", "epochs", "batch_size", "max_rows", "top", "keep"):
             _at_least_one(name, getattr(self, name))
         if self.depth is not None:
             _at_least_one("depth", self.depth)
@@ -125,7 +122,6 @@ PRESETS: dict[str, FmnConfig] = {
         standardise=True,
         max_rows=1_000,
         ranking="contribution",
-        alternatives=2,
         top=10,
     ),
 }
