@@ -89,7 +89,7 @@ def _from_xarray(X: Any) -> Any:
         raise InputError(f"a DataArray must have rows and variables, got {values.ndim} dimensions")
     second = X.dims[1]
     labels = X.coords[second].to_numpy() if second in X.coords else range(values.shape[1])
-    names = [label if isinstance(label, str) else f"x{i}" for i, label in enumerate(labels)]
+    names = [str(label) if isinstance(label, str) else f"x{i}" for i, label in enumerate(labels)]
     return pd.DataFrame(values, columns=names)
 
 

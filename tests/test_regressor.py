@@ -77,7 +77,9 @@ def test_arrays_frames_and_datasets_give_one_answer(data):
     assert model.fit(dataset, y).expression_.equals(truth)
     array = xr.DataArray(x, dims=("row", "variable"), coords={"variable": ["a", "b"]})
     assert model.fit(array, y).expression_.equals(truth)
-    np.testing.assert_allclose(model.predict(array), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(model.predict(array), y)
     assert model.score(frame, y) == pytest.approx(1.0)
     np.testing.assert_allclose(model.to_callable()(x[:, 0], x[:, 1]), y)
     assert "a^{2}" in model.latex() or "a" in model.latex()
