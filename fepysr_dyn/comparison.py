@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.baselines import BASELINES, GridPoint, Split, make_baseline, split_off
 from fepysr_dyn.baselines.splitting import split_inside, starts_of
-from fepysr_dyn.errors import DataError, MissingDependencyError
+from fepysr_dyn.errors import DataError, MissingDependencyError, OptionError
 from fepysr_dyn.expressions import to_text
 from fepysr_dyn.integration import SolverOptions
 from fepysr_dyn.system import OdeSystem
@@ -153,6 +153,8 @@ def compare(
     """
     from fepysr_dyn.search.problem import Runtime
 
+    if time_limit is not None and not time_limit > 0:
+        raise OptionError(f"time_limit must be a positive number of seconds, got {time_limit}")
     chosen = _make_baselines(baselines)
     runtime = Runtime(progress=progress, cancelled=cancelled)
     runtime.report("derivatives", 0.0, "smoothing the data")

@@ -127,6 +127,8 @@ def test_what_is_too_short_has_no_answer_and_says_why():
 def test_wrong_calls_end_in_one_line(runs):
     with pytest.raises(OptionError, match="unknown baseline 'sindy-poly4'; did you mean"):
         compare(runs, baselines=["sindy-poly4"])
+    with pytest.raises(OptionError, match="time_limit must be a positive number of seconds, got 0"):
+        compare(runs, time_limit=0)
     other = fd.simulate(fd.load_model("lotka_volterra"))
     with pytest.raises(DataError, match="held-out data with the inputs"):
         compare(runs, held_out=other, ours=False, baselines=["sindy-poly1"])

@@ -124,6 +124,8 @@ class ImplicitFitter:
 def _best_law(optimizer: Any, features: Array, rate: Array, penalty: float) -> tuple[Array, Array] | None:
     """Return numerator and denominator of the law that predicts the rate best, over all left-hand sides."""
     count = features.shape[1]
+    if not np.any(rate):
+        return np.zeros(count), np.eye(count)[0]
     columns = np.hstack([features, rate[:, None] * features])
     sizes = np.sqrt(np.mean(columns**2, axis=0))
     sizes[sizes == 0] = 1.0

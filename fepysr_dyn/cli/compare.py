@@ -18,6 +18,7 @@ from fepysr_dyn.cli.options import (
     Seed,
     States,
     Time,
+    number_option,
 )
 from fepysr_dyn.cli.output import (
     noting_warnings,
@@ -62,7 +63,10 @@ def compare(
     breakpoints: Breakpoints = "auto",
     delimiter: Delimiter = ",",
     decimal: Decimal = ".",
-    noise: Annotated[float, typer.Option(help="Noise level α when a model is simulated.")] = 0.0,
+    noise: Annotated[
+        float,
+        typer.Option(help="Noise level α when a model is simulated.", parser=number_option, metavar="NUMBER"),
+    ] = 0.0,
     ours: Annotated[bool, typer.Option("--ours/--no-ours", help="Also discover equations ourselves.")] = True,
     baselines: Annotated[
         list[str],
@@ -75,7 +79,13 @@ def compare(
     ] = [],  # noqa: B006
     time_limit: Annotated[
         float | None,
-        typer.Option("--time-limit", metavar="SECONDS", show_default=False, help="For each method."),
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            show_default=False,
+            help="For each method.",
+            parser=number_option,
+        ),
     ] = None,
     plot: Plot = None,
     seed: Seed = 0,

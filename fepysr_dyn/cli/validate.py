@@ -17,6 +17,7 @@ from fepysr_dyn.cli.options import (
     Seed,
     States,
     Time,
+    number_option,
 )
 from fepysr_dyn.cli.output import (
     noting_warnings,
@@ -65,7 +66,10 @@ def validate(
     breakpoints: Breakpoints = "auto",
     delimiter: Delimiter = ",",
     decimal: Decimal = ".",
-    noise: Annotated[float, typer.Option(help="Noise level α when a model is simulated.")] = 0.0,
+    noise: Annotated[
+        float,
+        typer.Option(help="Noise level α when a model is simulated.", parser=number_option, metavar="NUMBER"),
+    ] = 0.0,
     truth: Annotated[
         str | None,
         typer.Option(

@@ -72,6 +72,9 @@ def test_nothing_that_reproduces_ends_with_one(command, tmp_path):
     ("arguments", "expected"),
     [
         (("nothing.csv",), "nothing.csv"),
+        (("model.toml", "--time-limit", "soon"), "expected a number, found 'soon'"),
+        (("model.toml", "--time-limit", "-1"), "time_limit must be a positive number"),
+        (("model.toml", "--noise", "nan"), "noise"),
         (("model.toml", "--baseline", "sindy-poly9"), "unknown baseline"),
         (("model.toml", "--plot", "figure.doc"), "figure.doc"),
     ],
