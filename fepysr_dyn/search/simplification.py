@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import sympy
@@ -21,7 +22,9 @@ from fepysr_dyn.search.snapping import snap
 _LARGEST = 60
 _TERMS = 60
 #: A shorter form may itself have a shorter form.
-_ROUNDS = 3
+_ROUNDS = 4
+#: With more different floats algebra becomes slow and finds nothing.
+_SYMBOLS = 4
 #: Logarithms of constants are looked for among these shares of one, and must be met this closely.
 _DECIMALS = 1_000
 _CLOSE = 1e-9
@@ -71,17 +74,59 @@ def _shorter(candidate: Candidate, problem: RegressionProblem, worst: float) -> 
 
 
 def _forms(expression: sympy.Expr) -> Iterator[sympy.Expr]:
-    ways: list[Callable[[sympy.Expr], sympy.Expr]] = [canonical, sympy.powsimp]
-    if expression.has(sympy.Float):
-        ways += [_one_phase, _inside_exponential]
-    else:
-        ways += [sympy.factor_terms, sympy.cancel, _factored, sympy.together, _collected]
+    ways: list[Callable[[sympy.Expr], sympy.Expr]] = [
+        canonical,
+        sympy.powsimp,
+        _one_phase,
+        _inside_exponential,
+    ]
+    algebra = [sympy.factor_terms, sympy.cancel, _factored, sympy.together, _collected, _divided]
+    algebra.append(partial(_divided, numbers_too=False))
+    symbolic, numbers = _without_floats(expression)
+    if len(numbers) <= _SYMBOLS:
+        ways += [partial(_with_floats, way, symbolic, numbers) for way in algebra]
     for way in ways:
         try:
             yield way(expression)
         except (sympy.PolynomialError, NotImplementedError, ValueError, TypeError, AttributeError):
             # sympy's algebra refuses some functions; the other forms remain.
             continue
+
+
+def _without_floats(expression: sympy.Expr) -> tuple[sympy.Expr, dict[sympy.Symbol, sympy.Float]]:
+    """Return an expression with symbols for floats, one for all that agree: algebra needs exact numbers."""
+    numbers: dict[sympy.Symbol, sympy.Float] = {}
+    replaced: dict[sympy.Float, sympy.Expr] = {}
+    for number in sorted(expression.atoms(sympy.Float), key=float):
+        size = abs(float(number))
+        known = next((s for s, v in numbers.items() if abs(float(v) - size) <= _CLOSE * size), None)
+        if known is None:
+            known = sympy.Symbol(f"float_{len(numbers)}")
+            numbers[known] = sympy.Float(size)
+        replaced[number] = known if float(number) > 0 else -known
+    return expression.xreplace(replaced), numbers
+
+
+def _with_floats(
+    way: Callable[[sympy.Expr], sympy.Expr],
+    symbolic: sympy.Expr,
+    numbers: dict[sympy.Symbol, sympy.Float],
+    expression: sympy.Expr,
+) -> sympy.Expr:
+    return way(symbolic).xreplace(numbers)
+
+
+def _divided(expression: sympy.Expr, *, numbers_too: bool = True) -> sympy.Expr:
+    """Write a quotient as a whole part and a shorter quotient; the whole part with or without its number."""
+    above, below = sympy.fraction(sympy.together(expression))
+    if not below.free_symbols:
+        return expression
+    above, below = sympy.expand(above), sympy.expand(below)
+    (whole,), rest = sympy.reduced(above, [below])
+    if not numbers_too:
+        number, whole = whole.as_coeff_Add()
+        rest = sympy.expand(rest + number * below)
+    return whole + sympy.factor_terms(rest) / below
 
 
 def _factored(expression: sympy.Expr) -> sympy.Expr:
@@ -125,10 +170,11 @@ def _inside_exponential(expression: sympy.Expr) -> sympy.Expr:
 
     def absorbed(term: sympy.Expr) -> sympy.Expr:
         number, rest = term.as_coeff_Mul()
-        if not number.is_Float or not float(number) > 0:
+        if not number.is_Float or float(number) == 0.0:
             return term
-        inside = Fraction(round(math.log(float(number)) * _DECIMALS), _DECIMALS)
-        if abs(math.exp(float(inside)) - float(number)) > _CLOSE * float(number):
+        size, sign = abs(float(number)), (1 if float(number) > 0 else -1)
+        inside = Fraction(round(math.log(size) * _DECIMALS), _DECIMALS)
+        if abs(math.exp(float(inside)) - size) > _CLOSE * size:
             return term
         factors = list(sympy.Mul.make_args(rest))
         for index, factor in enumerate(factors):
@@ -136,7 +182,7 @@ def _inside_exponential(expression: sympy.Expr) -> sympy.Expr:
                 factors[index] = sympy.exp(
                     factor.args[0] + sympy.Rational(inside.numerator, inside.denominator)
                 )
-                return sympy.Mul(*factors)
+                return sympy.Mul(sign, *factors)
         return term
 
     return expression.replace(lambda node: node.is_Mul, absorbed)

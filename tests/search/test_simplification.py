@@ -23,6 +23,7 @@ def _short(text):
         ("x*y + x*y**2", 7),
         (f"{3 * np.cos(0.5)}*sin(2*x) + {3 * np.sin(0.5)}*cos(2*x)", 8),
         (f"{np.exp(-0.25)}*exp(x - y)", 6),
+        (f"(exp(x) - x*exp(x) - {np.exp(-1)}*x*exp(y))/(exp(x) + {np.exp(-1)}*exp(y))", 13),
     ],
 )
 def test_equal_forms_get_shorter(text, nodes):
@@ -30,6 +31,12 @@ def test_equal_forms_get_shorter(text, nodes):
     assert found.complexity <= nodes
     assert equivalent(found.expression, parse(text))
     assert not found.expression.has(sympy.Float)
+
+
+def test_constants_that_agree_cancel():
+    found = _short("(-x*exp(y) - 0.7345234521*x + exp(y))/(exp(y) + 0.7345234521)")
+    assert found.complexity <= 10
+    assert len(found.constants) == 1
 
 
 @pytest.mark.parametrize("text", ["sin(x) + y", "x/(1 + y**2)", "exp(-x**2)*sqrt(y)"])
