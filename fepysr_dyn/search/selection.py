@@ -17,7 +17,7 @@ import numpy as np
 import sympy
 
 from fepysr_dyn.errors import DataError
-from fepysr_dyn.expressions import compile_expression
+from fepysr_dyn.expressions import compile_expression, equivalent
 from fepysr_dyn.search.front import Candidate, ParetoFront
 from fepysr_dyn.search.problem import Array, RegressionProblem
 from fepysr_dyn.search.snapping import RESOLUTION, snap, value_bits
@@ -208,7 +208,13 @@ class _Judge:
         ranked = sorted(pairs, key=lambda pair: (measure(pair[0]), pair[0].complexity))
         best, unsnapped = ranked[0]
         if exact:
-            others = [pair[0] for pair in ranked[1:]]
+            box = _wider_box(self.problem)
+            others = [
+                pair[0]
+                for pair in ranked[1:]
+                # Another way to write the same function is no alternative.
+                if not equivalent(pair[0].expression, best.expression, box, rtol=1e-9)
+            ]
         else:
             others = [pair[0] for pair in ranked[1:] if measure(pair[0]) <= measure(best) + _MARGIN_BITS]
         others = [other for other in _distinct(others) if other.expression != best.expression]
@@ -283,6 +289,15 @@ def _independent_rows(residual: Array) -> float:
             break
         total += 2 * correlation
     return max(rows / total, min(rows, 20.0))
+
+
+def _wider_box(problem: RegressionProblem) -> dict[str, tuple[float, float]]:
+    """Return ranges a quarter wider than the data, where formulas that agree on the data may differ."""
+    box = {}
+    for name, values in problem.columns.items():
+        low, high = float(np.min(values)), float(np.max(values))
+        box[name] = (low - 0.25 * (high - low), high + 0.25 * (high - low))
+    return box
 
 
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
