@@ -155,12 +155,12 @@ class _Search:
         self.spent += sum(spent for _, spent in results)
 
     def _plant(self) -> None:
-        """Put the seeds into every island."""
+        """Put the seeds and whole polynomials into every island."""
         from fepysr_dyn.search.evolution.encoding import encode
-        from fepysr_dyn.search.evolution.planting import plant
+        from fepysr_dyn.search.evolution.planting import plant, polynomials
 
         programs = []
-        for seed in self.engine.seeds:
+        for seed in (*self.engine.seeds, *polynomials(self.problem.names)):
             try:
                 programs.append(encode(seed, self.task.inputs, self.problem.operators))
             except ExpressionError:

@@ -16,6 +16,7 @@ from fepysr_dyn.search.evolution.library import (
     Library,
     distinct_up_to_scale,
     enumerate_expressions,
+    monomials,
 )
 from fepysr_dyn.search.evolution.mutation import Rules
 from fepysr_dyn.search.evolution.opcodes import ADD_TERM
@@ -25,6 +26,8 @@ from fepysr_dyn.search.problem import RegressionProblem
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+#: Products of inputs in the library.
+_MONOMIALS = 60
 #: Weights of the mutations, in the order of `mutate` and of the kinds in `evolve`.
 _WEIGHTS = {
     "change node": 1.5,
@@ -129,6 +132,13 @@ def _library(
     operators = [int(code) for code in np.flatnonzero(rules.allowed)]
     costs = [int(value) for value in rules.costs[op.FIRST_INPUT :]]
     programs, sizes, values = enumerate_expressions(screened, costs, operators, 2 * config.library)
+    if rules.allowed[op.MUL]:
+        # Products of inputs right behind the inputs and their functions: laws are full of them.
+        more_programs, more_costs, more_values = monomials(screened, _MONOMIALS)
+        simple = sum(size <= 2 for size in sizes)
+        programs = programs[:simple] + more_programs + programs[simple:]
+        sizes = sizes[:simple] + more_costs + sizes[simple:]
+        values = np.vstack([values[:simple], more_values, values[simple:]])
     kept = distinct_up_to_scale(values)[: config.library]
     kept = np.array([k for k in kept if len(programs[k]) <= ENTRY_NODES], dtype=np.int64)
     codes = np.zeros((len(kept), ENTRY_NODES), dtype=np.int16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -134,6 +135,25 @@ def _add_pairs(found: _Enumeration, code: int, left: int, right: int) -> None:
             result = _BINARY[code](row[None, :], second_values)
         joined = [_Entry((*entry.codes, *e.codes, code), left + right + 1) for e in second]
         found.add(left + right + 1, joined, result)
+
+
+def monomials(inputs: Floats, limit: int) -> tuple[list[tuple[int, ...]], list[int], Floats]:
+    """Return programs, costs and values of products of inputs, by degree, as many as the limit allows."""
+    programs: list[tuple[int, ...]] = []
+    costs: list[int] = []
+    values: list[Floats] = []
+    for degree in range(2, 7):
+        chosen = list(combinations_with_replacement(range(len(inputs)), degree))
+        if len(programs) + len(chosen) > limit:
+            break
+        for factors in chosen:
+            first, *others = (op.FIRST_INPUT + i for i in factors)
+            programs.append((first, *(code for other in others for code in (other, op.MUL))))
+            distinct = len(set(factors))
+            repeated = sum(factors.count(i) > 1 for i in set(factors))
+            costs.append(2 * distinct - 1 + 2 * repeated)
+            values.append(np.prod(inputs[list(factors)], axis=0))
+    return programs, costs, np.array(values).reshape(-1, inputs.shape[1])
 
 
 def distinct_up_to_scale(values: Floats) -> Integers:
