@@ -149,7 +149,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be read"):
         read_system(tmp_path)
     (tmp_path / "latin.toml").write_bytes(b'name = "caf\xe9"')
-    with pytest.raises(ModelError, match=r"expected UTF-8 text.*offset 11"):
+    with pytest.raises(ModelError, match=r"expected UTF-8 text.* 11$"):
         read_system(tmp_path / "latin.toml")
     (tmp_path / "large.toml").write_bytes(b"#" * (MAX_FILE_BYTES + 1))
     with pytest.raises(ModelError, match="at most"):

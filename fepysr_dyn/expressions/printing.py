@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import sympy
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
@@ -22,7 +24,9 @@ class _FormulaPrinter(StrPrinter):  # type: ignore[misc]
         return list(super()._as_ordered_terms(expr, order=order))
 
     def _print_Float(self, expr: sympy.Float) -> str:  # noqa: N802
-        text = repr(float(expr))
+        value = float(expr)
+        # Beyond float64 sympy's own digits say more than "inf"; reading them back is refused.
+        text = repr(value) if math.isfinite(value) else str(expr)
         return text if "." in text or "e" in text else f"{text}.0"
 
     def _print_Abs(self, expr: sympy.Abs) -> str:  # noqa: N802

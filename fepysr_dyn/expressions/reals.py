@@ -73,6 +73,10 @@ class RealBuilder:
 
     def power(self, base: sympy.Expr, exponent: sympy.Expr) -> sympy.Expr:
         """Return a power; other than whole powers of variables are functions."""
+        hidden = self._meaning.get(base)
+        if exponent.is_Integer and hidden is not None and hidden.is_Pow:
+            # 1/x**y is x**(-y): for whole outer exponents this holds everywhere.
+            return self.power(hidden.base, self.multiply([exponent, hidden.exp]))
         if exponent.is_Integer or (base.is_number and exponent.is_number):
             return sympy.Pow(base, exponent)
         return self._hidden(sympy.Pow(base, exponent, evaluate=False))
