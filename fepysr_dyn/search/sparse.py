@@ -107,6 +107,9 @@ def _libraries(
         [*monomials, *products(mixed, 4, max(room - len(monomials), 2 * len(mixed)))],
     )
     functions = distinct([*features, *apply(names, inner_arguments(variables, 1))])
+    # Fewer columns than rows: backward elimination then needs no luck with correlated columns.
+    low = products(variables, 4, room // 2)
+    yield "sums of functions", [*low, *((atom,) for atom in functions[: room - len(low)])]
     yield "functions of products and sums", _with_monomials(variables, functions, config.max_columns)
 
 
