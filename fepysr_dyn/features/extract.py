@@ -19,6 +19,8 @@ from fepysr_dyn.features.training import ProgressCallback, TrainedRuns, train
 Array = NDArray[np.float64]
 #: Fewer rows than this cannot tell one feature from another.
 LEAST_ROWS = 10
+#: Forms of a feature that are reported.
+_MOST_VARIANTS = 8
 
 
 def extract_features(
@@ -104,7 +106,8 @@ def _library(
         values=evaluate(expressions, graph.names, columns),
         scores=tuple(scores),
         variants=tuple(
-            tuple((graph.formula(node), count) for node, count in feature.variants) for feature in features
+            tuple((graph.formula(node), count) for node, count in feature.variants[:_MOST_VARIANTS])
+            for feature in features
         ),
         report=report,
         default_top=settings.top,

@@ -31,7 +31,7 @@ class TrainingReport:
     unit_outputs : int
         Units in all runs that were counted: the denominator of frequencies.
     errors : tuple of float
-        Mean squared error of each run's last epoch, relative to the target's variance.
+        Mean squared error of each run's last epoch, on the scale trained on.
     """
 
     runs: int
@@ -59,13 +59,14 @@ class FeatureLibrary:
     expressions : tuple of sympy expressions
         In the variables.
     counts : tuple of int
-        Occurrences in all runs, up to sign and constant factor.
+        Occurrences in all runs, up to sign and constant factor; 0 for a product of features that a model
+        of the target uses and no unit stands for.
     values : array, shape (rows, features)
         On the data they were extracted from.
     scores : tuple of float
         What the ranking sorts by; the count itself if ranked by count.
     variants : tuple of tuple of (sympy expression, int)
-        For every feature, what was counted together.
+        For every feature, what was counted together, most frequent first (at most 8 of them).
     default_top : int
         How many `top` selects if not told.
     report : TrainingReport
@@ -104,6 +105,8 @@ class FeatureLibrary:
             If there are fewer than `k`.
         """
         if k is None:
+            if not self.expressions:
+                return self
             k = min(self.default_top, len(self))
         if k < 1:
             raise OptionError(f"the number of features must be at least 1, got {k}")

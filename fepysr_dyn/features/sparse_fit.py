@@ -145,8 +145,13 @@ class GramProblem:
 
     def _whitening(self, chosen: list[int]) -> Array:
         """Return the matrix that makes the chosen columns orthonormal."""
-        inner = self._gram[np.ix_(chosen, chosen)] + 1e-14 * np.eye(len(chosen))
-        inverse: Array = np.linalg.inv(np.linalg.cholesky(inner))
+        inner = self._gram[np.ix_(chosen, chosen)]
+        try:
+            factor = np.linalg.cholesky(inner + 1e-14 * np.eye(len(chosen)))
+        except np.linalg.LinAlgError:
+            # Only possible for a given start: what the search adds is never collinear.
+            factor = np.linalg.cholesky(inner + _COLLINEAR * np.eye(len(chosen)))
+        inverse: Array = np.linalg.inv(factor)
         return inverse
 
     def _projected(self, chosen: list[int]) -> tuple[Array, Array, float]:

@@ -127,6 +127,14 @@ def test_fewer_features_than_asked(library):
         library.evaluate(np.zeros((4, 3)))
 
 
+def test_nothing_found_is_an_empty_library():
+    """The sum of one variable with itself is that variable: no feature is left."""
+    config = FmnConfig(layer_operators=(("add",),), runs=2, epochs=1)
+    found = extract_features(X[:, :1], Y, config=config)
+    assert len(found) == len(found.top()) == 0
+    assert found.evaluate(X[:, :1]).shape == (80, 0)
+
+
 def test_data_frames_give_their_names():
     frame = pd.DataFrame(X, columns=["u", "v"])
     assert extract_features(frame, Y, config=QUICK).names[0] == "u*v"

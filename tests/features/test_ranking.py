@@ -35,6 +35,14 @@ def test_noise_is_not_explained():
     assert GramProblem(D.T @ D, D.T @ target, prices, 300).search().columns == ()
 
 
+def test_a_collinear_start_is_no_error():
+    rng = np.random.default_rng(2)
+    D = normalised(rng.normal(size=(50, 4)))
+    D[:, 1] = D[:, 0]
+    model = GramProblem(D.T @ D, D.T @ D[:, 2], np.ones(4), 50).search([0, 1])
+    assert 2 in model.columns
+
+
 TARGETS = [
     ("x**4*y - x**3 + 0.5*y**2*cos(x) - x", {"x**4", "x**2", "y**2", "cos(x)"}),
     ("exp(x**2 + sin(y))", {"exp(x**2)", "exp(sin(y))", "x**2", "sin(y)"}),
