@@ -62,6 +62,31 @@ def cleaned_coefficients(A: Array, y: Array, coefficients: Array) -> Array:
     return fixed if after <= 1.0001 * before + floor else coefficients
 
 
+def whole_coefficients(A: Array, y: Array, coefficients: Array) -> Array | None:
+    """Return coefficients with whole numbers wherever the data cannot tell the difference, or None.
+
+    Under noise this is another formula, simpler and a little worse; which one to believe is decided later.
+    """
+    rows, columns = A.shape
+    if rows <= columns + 2:
+        return None
+    residual = A @ coefficients - y
+    norms = np.linalg.norm(A, axis=0)
+    sigma, right = np.linalg.svd(A / norms, full_matrices=False)[1:]
+    if sigma[-1] <= 1e-13 * sigma[0]:
+        return None
+    spread = np.sqrt(np.sum((right / sigma[:, None]) ** 2, axis=0)) / norms
+    errors = spread * np.sqrt(float(residual @ residual) / (rows - columns))
+    rounded = np.round(coefficients)
+    near = (np.abs(coefficients - rounded) < 2.5 * errors) & (errors < 0.15) & (rounded != 0)
+    if not np.any(near & (coefficients != rounded)):
+        return None
+    fixed = np.where(near, rounded, coefficients)
+    if not np.all(near):
+        fixed[~near] = solve_columns(A[:, ~near], y - A[:, near] @ rounded[near])
+    return fixed
+
+
 def refit(
     template: Template,
     problem: RegressionProblem,

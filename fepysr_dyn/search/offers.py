@@ -7,7 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import sympy
 
-from fepysr_dyn.search.least_squares import cleaned_coefficients, linear_combination, solve_columns
+from fepysr_dyn.search.least_squares import (
+    cleaned_coefficients,
+    linear_combination,
+    solve_columns,
+    whole_coefficients,
+)
 from fepysr_dyn.search.problem import Array
 from fepysr_dyn.search.rows import evaluated, row_count, row_factors
 from fepysr_dyn.search.session import Session
@@ -47,4 +52,7 @@ def offer_terms(
     session.spend(1)
     if session.would_help(least, loss):
         session.add(linear_combination(coefficients, terms), loss)
+        whole = whole_coefficients(A, y, coefficients)
+        if whole is not None:
+            session.add(linear_combination(whole, terms), problem.loss(values @ whole))
     return loss
