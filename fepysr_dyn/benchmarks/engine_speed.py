@@ -137,8 +137,8 @@ def operon_answer(problem: BenchmarkProblem, seed: int, cap: float) -> Predict:
     table, target = problem.sample(seed)
     model = SymbolicRegressor(
         allowed_symbols="add,sub,mul,div,square,exp,log,sqrt,sin,cos,constant,variable",
-        optimizer_iterations=5, max_length=40, generations=10**6, max_evaluations=10**9, time_limit=int(cap),
-        n_threads=1, random_state=seed,
+        optimizer_iterations=5, max_length=40, generations=10**6, max_evaluations=10**9, max_time=int(cap),
+        model_selection_criterion="mean_squared_error", n_threads=1, random_state=seed,
     )  # fmt: skip
     model.fit(np.column_stack(list(table.values())), target)
     return lambda X: np.asarray(model.predict(X), dtype=np.float64)
