@@ -152,8 +152,13 @@ def _theme_groups(problem: RegressionProblem, config: RationalConfig) -> Iterato
         mixed = distinct([*variables, *features])
         yield fitting("features", mixed, [(1, 1), (2, 1), (2, 2), (3, 2)])
     simple = apply(names, variables)
+    mixed = distinct([*variables, *simple])
+    over_monomials = _theme(
+        "functions over monomials", products(mixed, 2, room), products(variables, 2, room), rows
+    )
     yield chain(
-        fitting("functions of variables", distinct([*variables, *simple]), [(1, 1), (2, 1), (2, 2)]),
+        [over_monomials] if 1 < len(over_monomials) <= room else [],
+        fitting("functions of variables", mixed, [(1, 1), (2, 1), (2, 2)]),
         _single_function_themes(variables, simple, room, rows, 1),
     )
     yield _two_function_themes(variables, simple, room, rows)
