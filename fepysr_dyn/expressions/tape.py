@@ -148,7 +148,8 @@ class _Recorder:
         return reduce(lambda left, right: self._write(code, left, right), registers)
 
     def _product(self, node: sympy.Mul) -> int:
-        numerator, denominator = [], []
+        numerator: list[sympy.Expr] = []
+        denominator: list[sympy.Expr] = []
         for factor in node.args:
             inverse = factor.is_Pow and factor.exp.is_number and factor.exp.is_negative
             (denominator if inverse else numerator).append(1 / factor if inverse else factor)

@@ -25,7 +25,12 @@ name = "second"
 initial = { x = 2.0, y = 1.5 }
 """)
 SPARSE = fd.DiscoveryConfig(
-    engine="sparse", features=False, operators=("+", "-", "*"), max_rows=200, seconds_per_state=600.0, resamples=5
+    engine="sparse",
+    features=False,
+    operators=("+", "-", "*"),
+    max_rows=200,
+    seconds_per_state=600.0,
+    resamples=5,
 )
 
 

@@ -10,7 +10,12 @@ import fepysr_dyn as fd
 from fepysr_dyn.errors import OptionError
 
 SPARSE = fd.DiscoveryConfig(
-    engine="sparse", features=False, operators=("+", "-", "*"), max_rows=200, seconds_per_state=600.0, resamples=5
+    engine="sparse",
+    features=False,
+    operators=("+", "-", "*"),
+    max_rows=200,
+    seconds_per_state=600.0,
+    resamples=5,
 )
 
 
