@@ -86,8 +86,9 @@ class _Model:
         return np.column_stack([self.V, self.shape.value(u), inner]) * self.weights[:, None]
 
     def cost(self, theta: Array) -> float:
-        r = self.residual(theta)
-        value = float(r @ r) / len(r)
+        with np.errstate(all="ignore"):
+            r = self.residual(theta)
+            value = float(r @ r) / len(r)
         return value if np.isfinite(value) else float("inf")
 
     def fit(self, theta: Array, free: Mask, max_steps: int) -> tuple[Array, float]:
