@@ -6,6 +6,7 @@ of its own, and a much easier one.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,6 +24,8 @@ _FORMULAS = 8
 _NEAR = 0.35
 #: A factor this close to zero, relative to its size, cannot be divided out.
 _SMALLEST = 1e-6
+#: Other terms are taken away together only while they are few: more are an approximation of something.
+_FEW_TERMS = 3
 
 
 @dataclass(frozen=True)
@@ -67,18 +70,20 @@ def rests(front: ParetoFront, problem: RegressionProblem) -> Iterator[Rest]:
     """
     seen: set[tuple[str, sympy.Expr]] = set()
     for candidate in list(reversed(front.candidates))[:_FORMULAS]:
-        for rest in (
-            *_without_terms(candidate.expression, problem),
-            *_without_factors(candidate.expression, problem),
-        ):
-            if rest.key not in seen:
-                seen.add(rest.key)
-                yield rest
+        terms = _without_terms(candidate.expression, problem)
+        factors = _without_factors(candidate.expression, problem)
+        # In turns, so that both kinds come among the first.
+        for pair in itertools.zip_longest(terms, factors):
+            for rest in pair:
+                if rest is not None and rest.key not in seen:
+                    seen.add(rest.key)
+                    yield rest
 
 
 def _without_terms(expression: sympy.Expr, problem: RegressionProblem) -> Iterator[Rest]:
     terms = [term for term in sympy.Add.make_args(expression) if term.free_symbols]
-    ranked = sorted(terms, key=lambda term: -_spread(term, problem))
+    # A coefficient that is simple by itself marks a term that is right; then the largest terms count.
+    ranked = sorted(terms, key=lambda term: (not _is_simple(term), -_spread(term, problem)))
     for term in ranked[:3]:
         number, shape = term.as_coeff_Mul()
         for value in _simple_near(float(number)):
@@ -90,11 +95,14 @@ def _without_terms(expression: sympy.Expr, problem: RegressionProblem) -> Iterat
 
 
 def _without_factors(expression: sympy.Expr, problem: RegressionProblem) -> Iterator[Rest]:
+    """Divide by a factor of one term, after the other terms have been taken away."""
     if problem.measurement is not None:
         return
-    for term in (expression, *sympy.Add.make_args(expression)):
+    terms = sympy.Add.make_args(expression)
+    for term in (expression, *terms) if len(terms) > 1 else terms:
         _, shape = term.as_coeff_Mul()
-        for factor in sympy.Mul.make_args(shape):
+        without = [expression - term, sympy.S.Zero] if 1 < len(terms) <= _FEW_TERMS else [sympy.S.Zero]
+        for factor, others in itertools.product(sympy.Mul.make_args(shape), dict.fromkeys(without)):
             if not factor.free_symbols or factor == expression:
                 continue
             values = _values(factor, problem)
@@ -102,12 +110,12 @@ def _without_factors(expression: sympy.Expr, problem: RegressionProblem) -> Iter
             if not np.all(np.isfinite(values)) or np.min(size) <= _SMALLEST * np.median(size):
                 continue
             weights = values**2 if problem.weights is None else problem.weights * values**2
-            target = problem.target / values
+            target = (problem.target - _values(others, problem)) / values
             if not np.all(np.isfinite(target)) or not np.all((weights > 0) & np.isfinite(weights)):
                 continue
             # The error of a quotient differs from row to row; the weights say so, one number cannot.
-            smaller = replace(_smaller(problem, factor, target, weights), noise=None)
-            yield Rest(smaller, "factor", factor, partial(_times, factor))
+            smaller = replace(_smaller(problem, factor + others, target, weights), noise=None)
+            yield Rest(smaller, "factor", factor + others, partial(_times_plus, factor, others))
 
 
 def _smaller(
@@ -121,8 +129,13 @@ def _plus(part: sympy.Expr, found: sympy.Expr) -> sympy.Expr:
     return found + part
 
 
-def _times(part: sympy.Expr, found: sympy.Expr) -> sympy.Expr:
-    return found * part
+def _times_plus(factor: sympy.Expr, others: sympy.Expr, found: sympy.Expr) -> sympy.Expr:
+    return found * factor + others
+
+
+def _is_simple(term: sympy.Expr) -> bool:
+    number = float(term.as_coeff_Mul()[0])
+    return abs(number * 2 - round(number * 2)) <= 1e-3 * abs(number)
 
 
 def _simple_near(value: float) -> list[sympy.Expr]:

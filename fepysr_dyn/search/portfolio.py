@@ -50,7 +50,7 @@ class PortfolioConfig:
     quick_share: float = 0.15
     rounds: tuple[float, ...] = (0.15, 0.25, 0.6)
     parts: int = 12
-    rests: int = 4
+    rests: int = 6
 
     def __post_init__(self) -> None:
         """Refuse shares that make no sense."""

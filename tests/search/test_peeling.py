@@ -55,3 +55,11 @@ def test_under_a_measurement_only_terms_are_taken_away(columns):
     found = _rests(problem, "1.0*x**2 + 0.9*exp(y)")
     assert set(found) == {"term x**2", "term exp(y)"}
     np.testing.assert_allclose(found["term x**2"].problem.target, operator @ np.exp(y), atol=1e-9)
+
+
+def test_a_factor_of_one_term_is_divided_out_after_the_others(columns):
+    x, y, _ = columns.values()
+    problem = RegressionProblem(columns, np.exp(x) / (y**2 + 2) - x)
+    found = _rests(problem, "exp(x)*(0.4 - 0.1*y) - x")
+    rest = next(rest for rest in found.values() if rest.wrap(parse("y")).equals(parse("y*exp(x) - x")))
+    np.testing.assert_allclose(rest.problem.target, 1 / (y**2 + 2), atol=1e-12)
