@@ -29,6 +29,7 @@ from fepysr_dyn.search.simplification import shortened
 #: Engines that are exact where they apply and cheap to try; all others are deep.
 QUICK = ("sparse", "rational", "parametric")
 _PART_SIZES = (2, 14)
+_LAST_PEEL = 0.92
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,8 @@ class _Run:
         before = settled(self.front, self.problem)
         for number, share in enumerate(self.config.rounds):
             left = sum(self.config.rounds[number:])
-            until = self._fraction + (1.0 - self._fraction) * share / left
+            # A little is left for the rests of what the last round finds.
+            until = self._fraction + (_LAST_PEEL - self._fraction) * share / left
             for engine in self.deep:
                 if self._done():
                     return
@@ -150,9 +152,11 @@ class _Run:
                 self.notes.append("a whole round found nothing better than noise allows")
                 return
             before = now
-            if number + 1 < len(self.config.rounds) and not self._done():
+            if self._done():
+                return
+            if number + 1 < len(self.config.rounds):
                 self._return_parts()
-                self._peel(until=self._fraction + 0.05)
+            self._peel(until=min(1.0, self._fraction + 0.05))
 
     def _return_parts(self) -> None:
         """Offer the parts of the best formulas to the quick engines."""
