@@ -19,6 +19,8 @@ MAX_KNOTS = 400
 MAX_ITERATIONS = 60
 # Beyond this many nodes the fit spends fewer iterations, so that a million samples stay usable.
 LARGE = 20_000
+# By how much the logarithm of the diffusion may differ between neighbouring knots of a first transient.
+_LAYER = 3.0
 
 
 def homogeneous_model(chain: Chain, q: int, criterion: Criterion | None = None) -> WienerModel:
@@ -82,6 +84,19 @@ class _Knots:
         )
 
 
+def _places(length: float, spacing: float, least: float) -> tuple[Array, int]:
+    """Return knots from 0 to `length`, and how many of their intervals are the narrow first ones.
+
+    What follows a start or a breakpoint is often a fast transient, so the first interval is divided.
+    """
+    if not length > 0:
+        return np.zeros(1), 0
+    even = np.linspace(0, length, max(1, round(length / spacing)) + 1)
+    early = even[1] * np.array([0.125, 0.25, 0.5])
+    early = early[early >= least]
+    return np.concatenate([[0.0], early, even[1:]]), len(early) + 1 if len(early) else 0
+
+
 def _lay_knots(chain: Chain, scale: float, spacing: float, roughness: float) -> _Knots:
     left = np.zeros(len(chain.steps), dtype=np.intp)
     share = np.zeros(len(chain.steps))
@@ -91,18 +106,23 @@ def _lay_knots(chain: Chain, scale: float, spacing: float, roughness: float) -> 
     spacing = max(spacing, sum(lengths) / scale / MAX_KNOTS)
     first = 0
     for (a, b), length in zip(chain.bounds, lengths, strict=True):
-        intervals = max(1, round(length / (spacing * scale))) if length > 0 else 0
-        middles = chain.times[a:b] - chain.steps[a:b] / 2 - chain.times[a]
-        place = np.clip(middles / length * intervals, 0, intervals - 1e-9) if intervals else np.zeros(b - a)
-        left[a:b] = first + place.astype(int)
-        share[a:b] = place - place.astype(int)
+        places, free = _places(length, spacing * scale, 2 * chain.spacing)
         if first:
             # Pieces tell each other only roughly how large the diffusion is.
             links.append((first - 1, first))
             precision.append(1e-3)
-        links += [(first + i, first + i + 1) for i in range(intervals)]
-        precision += [intervals * scale / (length * roughness**2)] * intervals
-        first += intervals + 1
+        left[a:b] = first
+        if length > 0:
+            middles = np.clip(chain.times[a:b] - chain.steps[a:b] / 2 - chain.times[a], 0, length)
+            cell = np.clip(np.searchsorted(places, middles, side="right") - 1, 0, len(places) - 2)
+            gaps = np.diff(places)
+            left[a:b] += cell
+            share[a:b] = (middles - places[cell]) / gaps[cell]
+            links += [(first + k, first + k + 1) for k in range(len(gaps))]
+            tight = scale / (gaps * roughness**2)
+            tight[:free] = np.minimum(tight[:free], 1 / _LAYER**2)
+            precision += tight.tolist()
+        first += len(places)
     return _Knots(
         first, left, share, np.array(links, dtype=np.intp).reshape(-1, 2), np.array(precision, dtype=float)
     )

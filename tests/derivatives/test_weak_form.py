@@ -83,7 +83,7 @@ def test_covariance_and_weights_match_repeated_noise():
     exact = weak_form(Trajectories((_runs(t, {"x": np.sin(t)}),)), "x")
     noisy = [
         weak_form(Trajectories((_runs(t, {"x": np.sin(t) + 0.05 * rng.normal(size=200)}),)), "x")
-        for _ in range(200)
+        for _ in range(500)
     ]
     misses = np.array([form.target for form in noisy]) - exact.target
     found = np.cov(misses.T)
