@@ -40,6 +40,8 @@ class PortfolioConfig:
     ----------
     quick_share : float
         Share of the budget that one quick engine may use at first.
+    quick_time : float
+        Share of a time limit that the quick engines may use together at first; what they leave is passed on.
     rounds : tuple of float
         Shares of the rest that the deep engines get, round by round.
     parts : int
@@ -49,13 +51,15 @@ class PortfolioConfig:
     """
 
     quick_share: float = 0.15
+    quick_time: float = 0.65
     rounds: tuple[float, ...] = (0.15, 0.25, 0.6)
     parts: int = 12
     rests: int = 6
 
     def __post_init__(self) -> None:
         """Refuse shares that make no sense."""
-        if not 0 < self.quick_share <= 1 or not self.rounds or min(self.rounds) <= 0:
+        shares = (self.quick_share, self.quick_time)
+        if not all(0 < share <= 0.8 for share in shares) or not self.rounds or min(self.rounds) <= 0:
             raise OptionError(f"shares of a budget must be positive, got {self.quick_share}, {self.rounds}")
 
 
@@ -114,8 +118,12 @@ class _Run:
 
     def search(self) -> ParetoFront:
         """Run the engines one after the other until one is exact or the budget is used."""
-        self._quick_pass(self.problem, self.config.quick_share, until=0.4 if self.deep else 0.8)
-        self._peel(until=self._fraction + 0.1)
+        end = self.config.quick_time if self.deep else 0.8
+        if self.problem.features:
+            # Features widen the libraries and can crowd out what is already there: first without them.
+            self._quick_pass(replace(self.problem, features=()), self.config.quick_share, until=0.6 * end)
+        self._quick_pass(self.problem, self.config.quick_share, until=end)
+        self._peel(until=self._fraction + 0.07)
         if not self._done():
             self._deep_rounds()
         if self.exact is not None:
