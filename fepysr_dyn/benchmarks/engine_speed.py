@@ -82,8 +82,8 @@ def operon_rate(rows: int, seconds: float) -> float:
 
 def gplearn_rate(rows: int, seconds: float) -> float:
     """Return evaluations per second of gplearn's trees (numpy, float64, without any fit)."""
-    from gplearn._program import _Program  # type: ignore[import-untyped]
-    from gplearn.functions import _Function, _function_map  # type: ignore[import-untyped]
+    from gplearn._program import _Program
+    from gplearn.functions import _Function, _function_map
 
     exponential = _Function(np.exp, "exp", 1)
     f = {**_function_map, "exp": exponential}
@@ -147,7 +147,7 @@ def operon_answer(problem: BenchmarkProblem, seed: int, cap: float) -> Predict:
 def gplearn_answer(problem: BenchmarkProblem, seed: int, cap: float) -> Predict:
     """Search with gplearn's regressor, generation by generation until the time is over."""
     from gplearn.functions import make_function
-    from gplearn.genetic import SymbolicRegressor  # type: ignore[import-untyped]
+    from gplearn.genetic import SymbolicRegressor
 
     exponential = make_function(function=_safe_exp, name="exp", arity=1)
     table, target = problem.sample(seed)
