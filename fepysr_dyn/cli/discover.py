@@ -78,11 +78,13 @@ def discover(
     """
     from fepysr_dyn.discovery import DiscoveryConfig
     from fepysr_dyn.discovery import discover as run_discovery
-    from fepysr_dyn.discovery.files import save_result, to_document
+    from fepysr_dyn.discovery.files import prepared_folder, save_result, to_document
     from fepysr_dyn.interruption import interruptible
     from fepysr_dyn.search.registry import make_engine
 
     make_engine(engine)
+    if out is not None:
+        prepared_folder(out)
     with noting_warnings() as notes:
         truth = _model(sources)
         if truth is not None:

@@ -53,17 +53,26 @@ def to_document(found: Discovery) -> dict[str, Any]:
 
 def save_result(found: Discovery, folder: str | Path) -> None:
     """Write a discovery into a folder, which is made if it does not exist."""
-    folder = Path(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
+    folder = prepared_folder(folder)
     text = json.dumps(_finite(to_document(found)), indent=2, allow_nan=False)
     (folder / _RESULT).write_text(text + "\n", encoding="utf-8")
     write_system(found.system, folder / _SYSTEM)
     for state, front in found.fronts.items():
         front.to_pandas().to_csv(folder / f"front_{state}.csv", index=False)
     Trajectories(tuple(run.simulated for run in found.validation.runs)).to_netcdf(folder / _SIMULATED)
+
+
+def prepared_folder(folder: str | Path) -> Path:
+    """Make a folder that can be written to, before work is spent on what goes into it."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
+    return folder
 
 
 def load_result(folder: str | Path) -> Discovery:

@@ -18,6 +18,7 @@ from fepysr_dyn.discovery.problems import pointwise_problem
 from fepysr_dyn.discovery.provenance import provenance_of
 from fepysr_dyn.discovery.result import Discovery
 from fepysr_dyn.discovery.states import StateSearch, fitted_constants, search_state
+from fepysr_dyn.errors import OptionError
 from fepysr_dyn.refinement import Refinement, refine
 from fepysr_dyn.replay import recorded_inputs
 from fepysr_dyn.search.problem import Progress, ProgressCallback, RegressionProblem, Runtime
@@ -64,6 +65,8 @@ def discover(
     config = config or DiscoveryConfig()
     config.check(trajectories.states, trajectories.inputs)
     if time_limit is not None:
+        if not time_limit > 0:
+            raise OptionError(f"a time limit must be positive seconds, got {time_limit}")
         share = 0.9 * time_limit / len(trajectories.states)
         config = replace(config, seconds_per_state=min(config.seconds_per_state, share))
     runtime = Runtime(progress=progress, cancelled=cancelled)

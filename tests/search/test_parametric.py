@@ -46,8 +46,8 @@ def test_inner_constants_are_found(text, names):
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-9])
-def test_inner_constant_from_weakly_excited_data(error):
-    columns, slopes = sigmoid_run()
+def test_inner_constant_from_weakly_excited_data(error, weakly_excited):
+    columns, slopes = weakly_excited
     random = np.random.default_rng(2)
     box = dict.fromkeys(columns, (0.0, 1.0))
     for name, truth in {
@@ -75,29 +75,3 @@ def test_weak_form_scans_inner_constants():
     problem = RegressionProblem(columns, operator @ values, measurement=operator)
     front = ParametricEngine().search(problem)
     assert any(equivalent(c.expression, parse("2*exp(-1.7*x) + y"), rtol=1e-6) for c in front)
-
-
-def sigmoid_run():
-    """Return two coupled sigmoids close to rest: the data excite little more than a linear law."""
-    from scipy.integrate import solve_ivp
-
-    def rates(level, x1, x2):
-        first = 1 / (1 + np.exp(-(level - x2 + 0.25))) - x1
-        return first, 1 / (1 + np.exp(-(0.5 * x1 - 0.15))) - x2
-
-    state, parts = np.array([0.5, 0.5]), []
-    for level in (0.05, 0.5, 0.25):
-        run = solve_ivp(
-            lambda _, v, level=level: rates(level, *v),
-            (0, 20),
-            state,
-            t_eval=np.linspace(0, 20, 1000),
-            rtol=1e-11,
-            atol=1e-13,
-            method="DOP853",
-        )
-        parts.append(np.vstack([np.full(1000, level), run.y]))
-        state = run.y[:, -1]
-    stimulus, x1, x2 = np.hstack(parts)
-    first, second = rates(stimulus, x1, x2)
-    return {"S": stimulus, "X1": x1, "X2": x2}, {"X1": first, "X2": second}

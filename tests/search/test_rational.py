@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 from fepysr_dyn.expressions import compile_expression, equivalent, parse, same_structure
 from fepysr_dyn.search.problem import RegressionProblem
@@ -65,37 +64,12 @@ def test_common_factors_and_trivial_answers_are_no_answers():
     assert front.best.complexity <= 9
 
 
-def test_sigmoid_from_weakly_excited_data():
-    columns, slopes = sigmoid_run()
+def test_sigmoid_from_weakly_excited_data(weakly_excited):
+    columns, slopes = weakly_excited
     front = RationalEngine().search(RegressionProblem(columns, slopes["X1"]))
     truth = parse("1/(1 + exp(-(S - X2 + 0.25))) - X1")
     box = dict.fromkeys(columns, (0.0, 1.0))
     assert any(equivalent(c.expression, truth, box, rtol=1e-6) for c in front)
-
-
-def sigmoid_run():
-    """Simulate two coupled sigmoids under three levels of a stimulus, the state carried over."""
-
-    def rates(level, x1, x2):
-        first = 1 / (1 + np.exp(-(level - x2 + 0.25))) - x1
-        return first, 1 / (1 + np.exp(-(0.5 * x1 - 0.15))) - x2
-
-    state, parts = np.array([0.5, 0.5]), []
-    for level in (0.05, 0.5, 0.25):
-        run = solve_ivp(
-            lambda _, v, level=level: rates(level, *v),
-            (0, 20),
-            state,
-            t_eval=np.linspace(0, 20, 1000),
-            rtol=1e-11,
-            atol=1e-13,
-            method="DOP853",
-        )
-        parts.append(np.vstack([np.full(1000, level), run.y]))
-        state = run.y[:, -1]
-    stimulus, x1, x2 = np.hstack(parts)
-    first, second = rates(stimulus, x1, x2)
-    return {"S": stimulus, "X1": x1, "X2": x2}, {"X1": first, "X2": second}
 
 
 def test_poles_between_the_data_are_refused_unless_asked_for():

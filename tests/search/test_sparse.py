@@ -75,7 +75,7 @@ def test_without_multiplication_there_are_only_functions():
     assert front.best.expression == parse("sin(x)")
 
 
-@pytest.mark.parametrize("alpha", [0.02, 0.1])
+@pytest.mark.parametrize("alpha", [0.02, pytest.param(0.1, marks=pytest.mark.slow)])
 def test_true_structure_is_on_the_front_under_noise(alpha):
     found = 0
     for seed in range(2):
