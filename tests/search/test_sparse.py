@@ -82,6 +82,7 @@ def test_true_structure_is_on_the_front_under_noise(alpha):
         columns = normal("xy", 500, seed)
         truth, target = target_of("x**3 - 2*x*y + 1.5*sin(y) + 0.8", columns)
         noise = alpha * np.sqrt(np.mean(target**2)) * np.random.default_rng(100 + seed).normal(size=500)
-        front = SparseEngine().search(RegressionProblem(columns, target + noise))
+        problem = RegressionProblem(columns, target + noise, operators=("+", "-", "*", "sin", "exp"))
+        front = SparseEngine().search(problem)
         found += any(same_structure(c.expression, truth) for c in front)
     assert found == 2
