@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 SUITES = ("standard", "recover", "unrecover", "sensitivity", "all", "tyson")
 #: A box reaches this much beyond the data: a share of the range, or standard deviations of a normal.
-_WIDER = 0.25
+_WIDER = 0.5
 _DEVIATIONS = 4.0
 
 

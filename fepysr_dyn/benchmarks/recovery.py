@@ -27,6 +27,10 @@ from fepysr_dyn.benchmarks.tables import print_tables
 from fepysr_dyn.expressions import equivalent, same_structure, to_text
 
 
+#: Relative difference up to which two functions are equal: a series that follows the truth to five digits is not.
+_RECOVERED = 1e-7
+
+
 @dataclass(frozen=True)
 class Job:
     """One fit: what decides its answer, and so the key of its line."""
@@ -86,7 +90,7 @@ def recovered(found: sympy.Expr, problem: BenchmarkProblem, *, noisy: bool = Fal
     """Decide recovery: equal as a function on a box wider than the data; with noise, equal in structure."""
     if not problem.expressible:
         return False
-    if equivalent(found, problem.expression, problem.box):
+    if equivalent(found, problem.expression, problem.box, rtol=_RECOVERED):
         return True
     return noisy and same_structure(_all_floats(found), problem.expression, problem.box)
 
