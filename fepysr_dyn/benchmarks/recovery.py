@@ -26,8 +26,7 @@ from fepysr_dyn.benchmarks.problems import BenchmarkProblem, load_problems
 from fepysr_dyn.benchmarks.tables import print_tables
 from fepysr_dyn.expressions import equivalent, same_structure, to_text
 
-
-#: Relative difference up to which two functions are equal: a series that follows the truth to five digits is not.
+#: Relative difference up to which two functions are equal: a series may follow the truth to five digits.
 _RECOVERED = 1e-7
 
 
