@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 _RESULT, _SYSTEM, _SIMULATED = "result.json", "system.toml", "simulated.nc"
+_DATA, _TRUTH = "data.nc", "truth.toml"
 
 
 def to_document(found: Discovery) -> dict[str, Any]:
@@ -60,6 +62,13 @@ def save_result(found: Discovery, folder: str | Path) -> None:
     for state, front in found.fronts.items():
         front.to_pandas().to_csv(folder / f"front_{state}.csv", index=False)
     Trajectories(tuple(run.simulated for run in found.validation.runs)).to_netcdf(folder / _SIMULATED)
+    for name in (_DATA, _TRUTH):
+        # What is left of an earlier result must not be taken for this one's.
+        (folder / name).unlink(missing_ok=True)
+    if found.data is not None:
+        found.data.to_netcdf(folder / _DATA)
+    if found.truth is not None:
+        write_system(found.truth, folder / _TRUTH)
 
 
 def prepared_folder(folder: str | Path) -> Path:
@@ -91,9 +100,14 @@ def load_result(folder: str | Path) -> Discovery:
     system = read_system(folder / _SYSTEM)
     simulated = read_trajectories(folder / _SIMULATED)
     try:
-        return _from_document(document, system_of=system, simulated=simulated)
+        found = _from_document(document, system_of=system, simulated=simulated)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{path}: a field is missing or has another form: {error}") from None
+    return replace(
+        found,
+        data=read_trajectories(folder / _DATA) if (folder / _DATA).is_file() else None,
+        truth=read_system(folder / _TRUTH) if (folder / _TRUTH).is_file() else None,
+    )
 
 
 def _from_document(document: dict[str, Any], *, system_of: Any, simulated: Trajectories) -> Discovery:

@@ -94,6 +94,8 @@ def discover(
         provenance=provenance_of(trajectories, config, seed, derivatives),
         seconds=time.monotonic() - started,
         complete=all(search.front.complete or search.choice.exact for search in searches.values()),
+        data=trajectories,
+        truth=truth,
     )
 
 

@@ -13,6 +13,7 @@ from fepysr_dyn.expressions import to_text
 from fepysr_dyn.refinement import FittedConstant
 from fepysr_dyn.search.front import Candidate, ParetoFront
 from fepysr_dyn.system import OdeSystem
+from fepysr_dyn.trajectories import Trajectories
 from fepysr_dyn.validation import Validation
 
 
@@ -40,6 +41,10 @@ class Discovery:
         Versions, seed, configuration, hash of the data.
     complete : bool
         False if a time limit or the user cut the search short.
+    data : Trajectories or None
+        What it was found from, for figures and to repeat it.
+    truth : OdeSystem or None
+        The true system, where it was known.
     """
 
     system: OdeSystem
@@ -53,6 +58,8 @@ class Discovery:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     complete: bool = True
+    data: Trajectories | None = field(default=None, repr=False, compare=False)
+    truth: OdeSystem | None = field(default=None, repr=False, compare=False)
 
     def equations(self) -> dict[str, str]:
         """Return the right-hand sides as text."""

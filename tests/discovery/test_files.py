@@ -1,6 +1,7 @@
 """A discovery survives its folder; a broken folder is refused in one line."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,15 @@ def test_saved_and_loaded_results_are_equal(found, tmp_path):
     assert again.confidence == dict(found.confidence)
     assert again.validation.to_dict() == found.validation.to_dict()
     assert again.warnings == found.warnings
+    assert again.data.to_pandas().equals(found.data.to_pandas())
+    assert again.truth.rates == found.truth.rates
+
+
+def test_another_result_in_the_same_folder_leaves_nothing_behind(found, tmp_path):
+    found.save(tmp_path)
+    replace(found, data=None, truth=None).save(tmp_path)
+    again = fd.load_result(tmp_path)
+    assert (again.data, again.truth) == (None, None)
 
 
 def test_the_saved_system_is_a_model_file(found, tmp_path):
