@@ -1,88 +1,85 @@
-"""Recovery tables: problem × seed, one JSON line each, resumable.
-
-``python -m fepysr_dyn.benchmarks.recovery --suite recover --runs 3 --cap 60 --workers 2 --out recover.jsonl``
-
-A line that is already in the file is not computed again, so a long table can be filled in several sittings.
-"""
+"""One fit of a benchmark equation, and whether it recovered the truth."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import multiprocessing
-import sys
 import time
-import warnings
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
 
 from fepysr_dyn.benchmarks.problems import BenchmarkProblem, load_problems
-from fepysr_dyn.benchmarks.tables import print_tables
+from fepysr_dyn.benchmarks.units import Line, Unit
 from fepysr_dyn.expressions import equivalent, same_structure, to_text
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fepysr_dyn.regressor import FePySR
+    from fepysr_dyn.search.problem import Progress
+
+    Array = NDArray[np.float64]
+
+TASK = "fepysr_dyn.benchmarks.recovery:fit_unit"
 #: Relative difference up to which two functions are equal: a series may follow the truth to five digits.
 _RECOVERED = 1e-7
 
 
-@dataclass(frozen=True)
-class Job:
-    """One fit: what decides its answer, and so the key of its line."""
+def fit_unit(unit: Unit) -> Line:
+    """Fit one problem and decide whether the truth was recovered.
 
-    problem: str
-    seed: int
-    engine: str
-    features: bool
-    noise: float
-    cap: float
-
-
-def run_job(job: Job, threads: int = 1) -> dict[str, Any]:
-    """Fit one problem and decide whether the truth was recovered."""
-    from fepysr_dyn.regressor import FePySR
-
-    (problem,) = load_problems(job.problem)
-    columns, clean = problem.sample(job.seed)
-    target = clean
-    if job.noise:
-        random = np.random.default_rng([job.seed, 1])
-        target = clean + job.noise * np.sqrt(np.mean(clean**2)) * random.normal(size=len(clean))
-    model = FePySR(
-        engine=job.engine,
-        features="fmn" if job.features else None,
-        time_limit=job.cap,
-        seed=job.seed,
-        workers=threads,
-    )
+    The setting has ``engine``, ``features`` (whether stage 1 runs), ``noise``, ``cap``, ``threads`` and, if
+    that is not left to the preset, ``top``, the number of features.
+    """
     import pandas as pd
 
-    started, worked = time.monotonic(), time.process_time()
+    from fepysr_dyn.regressor import FePySR
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(pd.DataFrame(columns), target)
-    seconds, cpu = time.monotonic() - started, time.process_time() - worked
-    prediction = model.predict(pd.DataFrame(columns))
+    setting = unit.setting
+    (problem,) = load_problems(unit.problem)
+    columns, clean = problem.sample(unit.seed)
+    target = noisy_target(clean, setting["noise"], unit.seed)
+    curve = _Curve()
+    model = FePySR(
+        engine=setting["engine"],
+        features=_stage_one(setting),
+        time_limit=setting["cap"],
+        seed=unit.seed,
+        workers=setting.get("threads", 1),
+        progress=curve.note,
+    )
+    table = pd.DataFrame(columns)
+    curve.started, worked = time.monotonic(), time.process_time()
+    model.fit(table, target)
+    seconds, cpu = time.monotonic() - curve.started, time.process_time() - worked
+    curve.end(seconds, model.front_.best.loss)
+    noisy = setting["noise"] > 0
     return {
-        **asdict(job),
-        "recovered": recovered(model.expression_, problem, noisy=job.noise > 0),
+        "recovered": recovered(model.expression_, problem, noisy=noisy),
         "expression": to_text(model.expression_),
         "complexity": model.choice_.candidate.complexity,
         "loss": model.choice_.candidate.loss,
-        "mse": float(np.mean((prediction - clean) ** 2)),
+        "mse": float(np.mean((model.predict(table) - clean) ** 2)),
         "front_mse": model.front_.best.loss * float(np.var(target)),
         "exact": model.choice_.exact,
         "found_by": model.choice_.candidate.engine,
         "interrupted": model.interrupted_,
         "seconds": round(seconds, 3),
         "cpu_seconds": round(cpu, 3),
-        "on_front": on_front(model, problem, noisy=job.noise > 0),
+        "on_front": on_front(model, problem, noisy=noisy),
+        **(feature_scores(model, problem) if setting["features"] else {}),
+        **({"curve": curve.points} if "top" in setting else {}),
     }
+
+
+def noisy_target(clean: Array, noise: float, seed: int) -> Array:
+    """Return the target with Gaussian noise of `noise` times its RMS."""
+    if not noise:
+        return clean
+    random = np.random.default_rng([seed, 1])
+    size = noise * float(np.sqrt(np.mean(clean**2)))
+    return np.asarray(clean + size * random.normal(size=len(clean)))
 
 
 def recovered(found: sympy.Expr, problem: BenchmarkProblem, *, noisy: bool = False) -> bool:
@@ -94,9 +91,64 @@ def recovered(found: sympy.Expr, problem: BenchmarkProblem, *, noisy: bool = Fal
     return noisy and same_structure(_all_floats(found), problem.expression, problem.box)
 
 
-def on_front(model: Any, problem: BenchmarkProblem, *, noisy: bool) -> bool:
+def on_front(model: FePySR, problem: BenchmarkProblem, *, noisy: bool) -> bool:
     """Return whether the truth is anywhere on the front: then the search found it, whatever was chosen."""
     return any(recovered(candidate.expression, problem, noisy=noisy) for candidate in model.front_)
+
+
+def feature_scores(model: FePySR, problem: BenchmarkProblem) -> Line:
+    """Return the paper's metrics of stage 1: valid features among those used and among the best ten."""
+    import math
+
+    from fepysr_dyn.features.metrics import score_ranking
+    from fepysr_dyn.features.validity import valid_flags
+
+    library = model.feature_library_
+    if library is None or not problem.expressible:
+        return {}
+    best = library.expressions[:10]
+    flags = valid_flags(best, problem.expression)
+    # Natural logarithm and all unit outputs: the definitions that reproduce the paper's tables.
+    scores = score_ranking(library.counts[:10], flags, unit_outputs=library.report.unit_outputs, base=math.e)
+    return {
+        "features_used": len(model.features_),
+        "valid_used": int(sum(valid_flags(model.features_, problem.expression))),
+        "valid": scores.valid,
+        "efr": scores.efr,
+        "dcg1": scores.dcg1,
+        "dcg2": scores.dcg2,
+        "valid_features": [to_text(one) for one, good in zip(best, flags, strict=True) if good],
+    }
+
+
+@dataclass
+class _Curve:
+    """The best loss over time."""
+
+    started: float = 0.0
+    points: list[tuple[float, float]] = field(default_factory=list)
+
+    def note(self, progress: Progress) -> None:
+        """Keep a report that is better than all before."""
+        if np.isfinite(progress.best_loss) and (not self.points or progress.best_loss < self.points[-1][1]):
+            self._add(time.monotonic() - self.started, progress.best_loss)
+
+    def end(self, seconds: float, loss: float) -> None:
+        """Keep the end, which was not reported."""
+        self._add(seconds, min([loss, *(best for _, best in self.points[-1:])]))
+
+    def _add(self, seconds: float, loss: float) -> None:
+        self.points.append((round(seconds, 3), float(loss)))
+
+
+def _stage_one(setting: Any) -> Any:
+    if not setting["features"]:
+        return None
+    if "top" not in setting:
+        return "fmn"
+    from fepysr_dyn.features import PRESETS
+
+    return replace(PRESETS["default"], top=int(setting["top"]))
 
 
 def _all_floats(expression: sympy.Expr) -> sympy.Expr:
@@ -108,105 +160,3 @@ def _all_floats(expression: sympy.Expr) -> sympy.Expr:
     if expression.is_Pow:
         return expression.func(_all_floats(expression.base), expression.exp)
     return expression.func(*(_all_floats(argument) for argument in expression.args))
-
-
-def read_lines(path: Path | None) -> list[dict[str, Any]]:
-    """Return the finished lines of a file; a line cut off by a crash is ignored."""
-    if path is None or not path.exists():
-        return []
-    lines = []
-    for text in path.read_text(encoding="utf-8").splitlines():
-        try:
-            lines.append(json.loads(text))
-        except ValueError:
-            continue
-    return lines
-
-
-def pending(jobs: Sequence[Job], lines: Sequence[dict[str, Any]]) -> list[Job]:
-    """Return the jobs that have no line yet."""
-    keys = {json.dumps([line.get(name) for name in Job.__dataclass_fields__]) for line in lines}
-    return [job for job in jobs if json.dumps(list(asdict(job).values())) not in keys]
-
-
-def run_jobs(jobs: Sequence[Job], workers: int, threads: int) -> Iterator[dict[str, Any]]:
-    """Yield lines as they are done, from fresh processes where there are several workers."""
-    if workers == 1:
-        for job in jobs:
-            yield _guarded(job, threads)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_one_thread) as pool:
-        for future in as_completed([pool.submit(_guarded, job, threads) for job in jobs]):
-            yield future.result()
-
-
-def _guarded(job: Job, threads: int) -> dict[str, Any]:
-    """Run a job; a crash is a line of its own and does not end the table."""
-    try:
-        return run_job(job, threads)
-    except Exception as error:
-        return {
-            **asdict(job),
-            "recovered": False,
-            "error": f"{type(error).__name__}: {error}",
-            "seconds": 0.0,
-        }
-
-
-def _one_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m fepysr_dyn.benchmarks.recovery", description=__doc__)
-    parser.add_argument("--suite", default="recover", help="suite or problem, several with commas")
-    parser.add_argument("--runs", type=int, default=1, help="seeds per problem")
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--cap", type=float, default=60.0, help="seconds per fit")
-    parser.add_argument("--workers", type=int, default=1, help="fits at a time")
-    parser.add_argument("--threads", type=int, default=1, help="workers of one fit")
-    parser.add_argument("--engine", default="portfolio", help="engine, several with commas")
-    parser.add_argument("--no-features", action="store_true", help="leave stage 1 out")
-    parser.add_argument("--ablation", action="store_true", help="with and without stage 1")
-    parser.add_argument("--noise", type=float, default=0.0, help="α times the RMS of the target")
-    parser.add_argument(
-        "--cpu-time", action="store_true", help="the cap counts CPU seconds: for a busy machine"
-    )
-    parser.add_argument("--out", type=Path, help="JSON lines; read first, then appended to")
-    options = parser.parse_args(arguments)
-    if options.cpu_time:
-        if options.workers > 1 or options.threads > 1:
-            parser.error("--cpu-time needs one worker and one thread")
-        time.monotonic = time.process_time
-    problems = [problem for suite in options.suite.split(",") for problem in load_problems(suite)]
-    stages = (True, False) if options.ablation else (not options.no_features,)
-    seeds = range(options.first_seed, options.first_seed + options.runs)
-    jobs = [
-        Job(problem.id, seed, engine, features, options.noise, options.cap)
-        for engine in options.engine.split(",")
-        for features in stages
-        for problem in problems
-        for seed in seeds
-    ]
-    lines = read_lines(options.out)
-    for line in run_jobs(pending(jobs, lines), options.workers, options.threads):
-        lines.append(line)
-        if options.out is not None:
-            with options.out.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(line) + "\n")
-        mark = "✓" if line["recovered"] else "·"
-        text = line.get("expression", line.get("error", ""))
-        sys.stderr.write(f"{mark} {line['problem']} {line['seed']} {line['seconds']:.1f} s  {text[:90]}\n")
-        sys.stderr.flush()
-    asked = {json.dumps(list(asdict(job).values())) for job in jobs}
-    own = [line for line in lines if json.dumps([line[name] for name in Job.__dataclass_fields__]) in asked]
-    print_tables(own)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

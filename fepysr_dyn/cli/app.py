@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fepysr_dyn import __version__
-from fepysr_dyn.cli import compare, derive, discover, features, fit, models, simulate, validate
+from fepysr_dyn.cli import bench, compare, derive, discover, features, fit, models, simulate, validate
 from fepysr_dyn.cli.output import complain
 from fepysr_dyn.errors import FepysrDynError
 
@@ -42,6 +42,7 @@ _add("fit", fit.fit, fit.EXAMPLES)
 _add("discover", discover.discover, discover.EXAMPLES)
 _add("validate", validate.validate, validate.EXAMPLES)
 _add("compare", compare.compare, compare.EXAMPLES)
+_add("bench", bench.bench, bench.EXAMPLES)
 
 
 def _show_version(asked: bool) -> None:

@@ -1,12 +1,10 @@
-import json
-
 import numpy as np
 import pytest
 import sympy
 
-from fepysr_dyn.benchmarks import recovery
 from fepysr_dyn.benchmarks.problems import load_problems
-from fepysr_dyn.benchmarks.recovery import Job, main, pending, read_lines, recovered
+from fepysr_dyn.benchmarks.recovery import fit_unit, noisy_target, recovered
+from fepysr_dyn.benchmarks.units import Unit
 from fepysr_dyn.expressions import parse
 
 
@@ -52,52 +50,28 @@ def test_the_paper_s_own_lines_are_not_recovered():
     assert not recovered(line, problem)
 
 
-def test_a_table_is_resumed(tmp_path, monkeypatch, capsys):
-    done = []
-
-    def fake(job, threads):
-        done.append(job)
-        line = {"recovered": True, "expression": "x", "seconds": 1.0, "on_front": True, "mse": 0.0}
-        return {**job.__dict__, **line}
-
-    monkeypatch.setattr(recovery, "run_job", fake)
-    out = tmp_path / "lines.jsonl"
-    call = ["--suite", "Nguyen-1,Nguyen-2", "--runs", "2", "--cap", "5", "--out", str(out)]
-    assert main(call) == 0
-    assert len(done) == 4
-    with out.open("a") as stream:
-        stream.write('{"problem": "cut o')
-    assert main(call) == 0
-    assert len(done) == 4
-    assert len(read_lines(out)) == 4
-    table = capsys.readouterr().out
-    assert "Nguyen-2" in table
-    assert "mean recovery 100.0 % of 2 problems, 4 fits" in table
+def test_one_real_fit():
+    setting = {"engine": "sparse", "features": False, "noise": 0.0, "cap": 20.0, "threads": 1}
+    line = fit_unit(Unit("standard", "Nguyen-1", 0, setting))
+    assert line["recovered"]
+    assert line["expression"] == "x**3 + x**2 + x"
+    assert line["mse"] < 1e-20
 
 
-def test_a_crash_is_a_line(tmp_path, monkeypatch, capsys):
-    def crash(job, threads):
-        raise RuntimeError("boom")
-
-    monkeypatch.setattr(recovery, "run_job", crash)
-    out = tmp_path / "lines.jsonl"
-    main(["--suite", "Nguyen-1", "--out", str(out)])
-    assert "boom" in json.loads(out.read_text())["error"]
-    assert "1 fits failed" in capsys.readouterr().out
-
-
-def test_every_setting_is_part_of_the_key():
-    job = Job("Nguyen-1", 0, "portfolio", True, 0.0, 60.0)
-    others = [
-        Job("Nguyen-1", 1, "portfolio", True, 0.0, 60.0),
-        Job("Nguyen-1", 0, "sparse", True, 0.0, 60.0),
-        Job("Nguyen-1", 0, "portfolio", False, 0.0, 60.0),
-        Job("Nguyen-1", 0, "portfolio", True, 0.1, 60.0),
-        Job("Nguyen-1", 0, "portfolio", True, 0.0, 30.0),
-    ]
-    assert pending([job, *others], [job.__dict__]) == others
+def test_a_fit_with_features_tells_the_metrics_of_stage_one():
+    setting = {"engine": "sparse", "features": True, "noise": 0.0, "cap": 20.0, "top": 5}
+    line = fit_unit(Unit("features", "Nguyen-9", 1, setting))
+    assert line["features_used"] == 5
+    assert 0 <= line["valid_used"] <= 5
+    assert len(line["valid_features"]) == line["valid"] <= 10
+    seconds, losses = zip(*line["curve"], strict=True)
+    assert list(seconds) == sorted(seconds)
+    assert list(losses) == sorted(losses, reverse=True)
 
 
-def test_one_real_fit(tmp_path, capsys):
-    main(["--suite", "Nguyen-1", "--cap", "20", "--engine", "sparse", "--no-features"])
-    assert "mean recovery 100.0 %" in capsys.readouterr().out
+def test_noise_has_the_size_asked_for():
+    clean = np.full(20_000, 3.0)
+    noisy = noisy_target(clean, 0.1, seed=1)
+    assert np.std(noisy - clean) == pytest.approx(0.3, rel=0.03)
+    np.testing.assert_array_equal(noisy, noisy_target(clean, 0.1, seed=1))
+    assert noisy_target(clean, 0.0, seed=1) is clean

@@ -1,0 +1,1 @@
+"""Suites of benchmarks, one a file."""
