@@ -26,6 +26,7 @@ _HOME = {
     "Discovery": "discovery",
     "DiscoveryConfig": "discovery",
     "EquationPrior": "discovery",
+    "WorkerPool": "discovery",
     "discover": "discovery",
     "load_result": "discovery",
     "Validation": "validation",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.baselines import BASELINES, GridPoint, Split, make_baseline, split_off
 from fepysr_dyn.baselines.splitting import split_inside, starts_of
-from fepysr_dyn.errors import DataError, MissingDependencyError, OptionError
+from fepysr_dyn.errors import DataError, MissingDependencyError, OptionError, SearchInterrupted
 from fepysr_dyn.expressions import to_text
 from fepysr_dyn.integration import SolverOptions
 from fepysr_dyn.system import OdeSystem
@@ -221,9 +221,12 @@ class _Judge:
         from fepysr_dyn.discovery import discover
 
         if isinstance(given, bool):
-            found = discover(
-                self.training, seed=seed, time_limit=time_limit, progress=progress, cancelled=cancelled
-            )
+            try:
+                found = discover(
+                    self.training, seed=seed, time_limit=time_limit, progress=progress, cancelled=cancelled
+                )
+            except SearchInterrupted as interruption:
+                return Entry(OURS, None, message=str(interruption), complete=False)
         else:
             found = given
         message = "" if found.complete else "the search was cut short"

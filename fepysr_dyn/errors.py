@@ -6,7 +6,8 @@ A message is one line: what was expected, what was found and, where there is one
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class FepysrDynError(Exception):
@@ -55,6 +56,26 @@ class OptionError(FepysrDynError):
 
 class SimulationError(FepysrDynError):
     """An integration that ended early, where the caller asked for a complete one."""
+
+
+class SearchInterrupted(FepysrDynError):  # noqa: N818
+    """A discovery that was cancelled before there was a system.
+
+    Parameters
+    ----------
+    message : str
+        What was going on.
+    fronts : mapping of str to ParetoFront
+        What had been found so far, per state.
+    """
+
+    def __init__(self, message: str, fronts: Mapping[str, Any] | None = None) -> None:
+        self.fronts = dict(fronts or {})
+        super().__init__(message)
+
+
+class WorkerError(FepysrDynError):
+    """A worker process that died."""
 
 
 class MissingDependencyError(FepysrDynError):

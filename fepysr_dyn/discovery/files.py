@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from fepysr_dyn.discovery.codec import read_dataset
 from fepysr_dyn.discovery.result import Discovery
 from fepysr_dyn.errors import DataError
 from fepysr_dyn.expressions import parse, to_text
@@ -35,6 +36,7 @@ def to_document(found: Discovery) -> dict[str, Any]:
             "expression": text,
             "complexity": _complexity(found, state),
             "confidence": found.confidence[state],
+            "form": found.forms.get(state, "pointwise"),
             "front": [_candidate_document(candidate) for candidate in found.fronts[state]],
             "alternatives": [_candidate_document(candidate) for candidate in found.alternatives[state]],
             "features": [to_text(feature) for feature in found.features.get(state, ())],
@@ -113,8 +115,6 @@ def load_result(folder: str | Path) -> Discovery:
 def _from_document(document: dict[str, Any], *, system_of: Any, simulated: Trajectories) -> Discovery:
     states = document["states"]
     symbols = (*system_of.states, *system_of.inputs)
-    validation = document["validation"]
-    runs = tuple(_run_score(entry, run) for entry, run in zip(validation["runs"], simulated, strict=True))
     return Discovery(
         system=system_of,
         fronts={s: ParetoFront(_candidates(t["front"], symbols)) for s, t in states.items()},
@@ -124,16 +124,26 @@ def _from_document(document: dict[str, Any], *, system_of: Any, simulated: Traje
             FittedConstant(str(c["state"]), float(c["value"]), _number(c["standard_error"]))
             for c in document["constants"]
         ),
-        validation=Validation(
-            runs,
-            {s: StructureScore(**scores) for s, scores in validation["structure"].items()},
-            tuple(validation["notes"]),
-        ),
+        validation=_validation(document["validation"], list(simulated)),
         features={s: tuple(parse(text, symbols) for text in t["features"]) for s, t in states.items()},
+        forms={s: str(t["form"]) for s, t in states.items()},
         warnings=tuple(document["warnings"]),
         provenance=document["provenance"],
         seconds=float(document["seconds"]),
         complete=bool(document["complete"]),
+    )
+
+
+def read_validation(document: dict[str, Any]) -> Validation:
+    """Return the validation of a document that holds the simulated runs as well."""
+    return _validation(document, [read_dataset(run) for run in document["simulated"]])
+
+
+def _validation(document: dict[str, Any], simulated: list[xr.Dataset]) -> Validation:
+    return Validation(
+        tuple(_run_score(entry, run) for entry, run in zip(document["runs"], simulated, strict=True)),
+        {state: StructureScore(**scores) for state, scores in document["structure"].items()},
+        tuple(document["notes"]),
     )
 
 

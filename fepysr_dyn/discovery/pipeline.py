@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+import fepysr_dyn
 from fepysr_dyn.discovery.adequacy import data_warnings
-from fepysr_dyn.discovery.assembly import choose_system
-from fepysr_dyn.discovery.confidence import structure_confidence
+from fepysr_dyn.discovery.checkpoint import Checkpoint
 from fepysr_dyn.discovery.config import DiscoveryConfig
-from fepysr_dyn.discovery.problems import pointwise_problem
-from fepysr_dyn.discovery.provenance import provenance_of
+from fepysr_dyn.discovery.documents import read_derivatives, read_search, read_settled
+from fepysr_dyn.discovery.files import read_validation
+from fepysr_dyn.discovery.journal import FILE, Journal
+from fepysr_dyn.discovery.provenance import data_hash, provenance_of
 from fepysr_dyn.discovery.result import Discovery
-from fepysr_dyn.discovery.states import StateSearch, fitted_constants, search_state
+from fepysr_dyn.discovery.schedule import Done, Scheduler
+from fepysr_dyn.discovery.settling import SearchKey, assemble
+from fepysr_dyn.discovery.units import (
+    FORMS,
+    Seeds,
+    Unit,
+    derive_unit,
+    search_unit,
+    settle_unit,
+    validate_unit,
+)
 from fepysr_dyn.errors import OptionError
-from fepysr_dyn.refinement import Refinement, refine
-from fepysr_dyn.replay import recorded_inputs
-from fepysr_dyn.search.problem import Progress, ProgressCallback, RegressionProblem, Runtime
-from fepysr_dyn.system import ExperimentPlan, OdeSystem, Protocol
+from fepysr_dyn.model_files import system_to_toml
+from fepysr_dyn.search.problem import ProgressCallback, Runtime
+from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories
-from fepysr_dyn.validation import validate
 
 if TYPE_CHECKING:
     import threading
 
-    from fepysr_dyn.derivatives import Derivatives
+#: Share of a time limit for the searches; the rest is for choosing, refitting and integrating.
+_SEARCH_SHARE = 0.9
 
 
 def discover(
@@ -41,6 +52,8 @@ def discover(
     progress: ProgressCallback | None = None,
     cancelled: threading.Event | None = None,
     truth: OdeSystem | None = None,
+    executor: Executor | None = None,
+    checkpoint: str | Path | None = None,
 ) -> Discovery:
     """Find the differential equations behind trajectories.
 
@@ -56,126 +69,125 @@ def discover(
         Seconds for the whole search; it only cuts short, and the result says so.
     progress : callable, optional
         Called with a `Progress`.
+    cancelled : threading.Event, optional
+        Ends the search soon after it is set.
     truth : OdeSystem, optional
         Only scored against, never used in the search.
-    """
-    from fepysr_dyn.derivatives import estimate_derivatives
+    executor : concurrent.futures.Executor, optional
+        Where the searches for the states run side by side: a `WorkerPool`, another pool of processes, or
+        that of dask.distributed (``client.get_executor()``). It does not change the result.
+    checkpoint : path, optional
+        A folder in which every finished unit of work is kept, with a log. Called again with the same
+        folder, what is finished is not done again.
 
+    Raises
+    ------
+    SearchInterrupted
+        If it was cancelled; the error holds the fronts so far.
+    OptionError
+        If an option makes no sense, or the checkpoint belongs to a run with other data or settings.
+    """
     started = time.monotonic()
     config = config or DiscoveryConfig()
     config.check(trajectories.states, trajectories.inputs)
-    if time_limit is not None:
-        if not time_limit > 0:
-            raise OptionError(f"a time limit must be positive seconds, got {time_limit}")
-        share = 0.9 * time_limit / len(trajectories.states)
-        config = replace(config, seconds_per_state=min(config.seconds_per_state, share))
-    runtime = Runtime(progress=progress, cancelled=cancelled)
-    runtime.report("derivatives", 0.0, "estimating derivatives")
-    derivatives = estimate_derivatives(trajectories)
-    problems = _problems(derivatives, config, seed)
-    searches = _search_all(problems, config, runtime)
-    system = assemble(trajectories, searches)
-    runtime.report("system", 0.95, "choosing and refitting the equations together")
-    refinement, confidence = _settled(system, searches, problems, trajectories, derivatives, config, seed)
-    runtime.report("validation", 0.97, "integrating the system again")
-    # Against the smoothed states: against the samples, R² would mostly tell how noisy they are.
-    smoothed = Trajectories(tuple(derivatives))
-    validation = validate(refinement.system, smoothed, truth=truth, initial=refinement.initial)
-    runtime.report("done", 1.0, "done")
+    seeds = Seeds(seed)
+    journal = Journal(None if checkpoint is None else Path(checkpoint) / FILE)
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, _identity(trajectories, config, seed))
+    scheduler = Scheduler(Runtime(progress=progress, cancelled=cancelled), executor, keeper, journal)
+    config = _limited(config, time_limit, len(trajectories.states), scheduler)
+    journal.write(
+        f"fepysr-dyn {fepysr_dyn.__version__}, seed {seed}, states {', '.join(trajectories.states)}"
+    )
+
+    (slopes,) = scheduler.run([Unit(("derivatives",), derive_unit, (trajectories,))], 0.0, 0.05)
+    searches = _search(scheduler, slopes, trajectories.states, config, seeds)
+    settled, validation = _settle(scheduler, trajectories, slopes, searches, config, seeds, truth)
+    scheduler.runtime.report("done", 1.0, "done")
+
+    derivatives, choice = read_derivatives(slopes.document), read_settled(settled.document)
+    own = {state: read_search(searches[state, form].document) for state, form in choice.forms.items()}
     return Discovery(
-        system=refinement.system,
-        fronts={state: search.front for state, search in searches.items()},
-        alternatives={state: search.choice.alternatives for state, search in searches.items()},
-        confidence=confidence,
-        constants=refinement.constants,
-        validation=validation,
-        features={state: search.features for state, search in searches.items()},
-        warnings=(*data_warnings(trajectories, derivatives), *filter(None, [refinement.message])),
+        system=assemble(trajectories, choice.rates),
+        fronts={state: search.front for state, search in own.items()},
+        alternatives={state: search.choice.alternatives for state, search in own.items()},
+        confidence=choice.confidence,
+        constants=choice.constants,
+        validation=read_validation(validation.document),
+        features={state: search.features for state, search in own.items()},
+        forms=choice.forms,
+        warnings=(*data_warnings(trajectories, derivatives), *filter(None, [choice.message])),
         provenance=provenance_of(trajectories, config, seed, derivatives),
-        seconds=time.monotonic() - started,
-        complete=all(search.front.complete or search.choice.exact for search in searches.values()),
+        seconds=time.monotonic() - started + scheduler.reused,
+        complete=all(bool(done.document["complete"]) for done in searches.values()),
         data=trajectories,
         truth=truth,
     )
 
 
-def assemble(trajectories: Trajectories, searches: dict[str, StateSearch]) -> OdeSystem:
-    """Return the system of the chosen right-hand sides, with the data's own experiments as its protocol."""
-    first = trajectories[0]
-    plans = tuple(
-        ExperimentPlan(
-            str(run.attrs["name"]),
-            {state: _first(run[state].to_numpy()) for state in trajectories.states},
-            recorded_inputs(run),
-        )
-        for run in trajectories
-    )
-    duration = max(float(run["time"][-1] - run["time"][0]) for run in trajectories)
-    return OdeSystem(
-        name="discovered",
-        rates={state: search.choice.candidate.expression for state, search in searches.items()},
-        initial=dict(plans[0].initial),
-        inputs=recorded_inputs(first),
-        protocol=Protocol(duration=duration, samples=first.sizes["time"], experiments=plans),
-    )
-
-
-def _problems(derivatives: Derivatives, config: DiscoveryConfig, seed: int) -> dict[str, RegressionProblem]:
-    seeds = np.random.SeedSequence(seed).generate_state(len(derivatives.states))
+def _identity(trajectories: Trajectories, config: DiscoveryConfig, seed: int) -> dict[str, Any]:
+    """Return what decides the result; time limits only cut short, and units note when they did."""
+    settings = asdict(config)
+    del settings["seconds_per_state"]
     return {
-        state: pointwise_problem(state, derivatives, config, int(own))
-        for state, own in zip(derivatives.states, seeds, strict=True)
+        "version": fepysr_dyn.__version__,
+        "data_sha256": data_hash(trajectories),
+        "states": list(trajectories.states),
+        "inputs": list(trajectories.inputs),
+        "seed": seed,
+        "config": settings,
     }
 
 
-def _search_all(
-    problems: dict[str, RegressionProblem], config: DiscoveryConfig, runtime: Runtime
-) -> dict[str, StateSearch]:
-    searches = {}
-    for index, (state, problem) in enumerate(problems.items()):
-        begin, width = 0.05 + 0.9 * index / len(problems), 0.9 / len(problems)
-
-        forward = partial(_forward, runtime, state, begin, width)
-        deadline = time.monotonic() + problem.budget.seconds
-        own = replace(runtime, progress=forward, deadline=deadline)
-        searches[state] = search_state(state, problem, config, own)
-    return searches
-
-
-def _forward(runtime: Runtime, state: str, begin: float, width: float, report: Progress) -> None:
-    """Pass on the progress of one state as part of the whole."""
-    fraction = begin + width * report.fraction
-    runtime.report(report.engine, fraction, f"d{state}/dt: {report.message}", report.best_loss)
+def _limited(
+    config: DiscoveryConfig, time_limit: float | None, states: int, scheduler: Scheduler
+) -> DiscoveryConfig:
+    """Return the configuration with the time limit shared among the states."""
+    if time_limit is None:
+        return config
+    if not time_limit > 0:
+        raise OptionError(f"a time limit must be positive seconds, got {time_limit}")
+    scheduler.until = time.time() + _SEARCH_SHARE * time_limit
+    waves = math.ceil(states * len(FORMS) / scheduler.slots)
+    share = _SEARCH_SHARE * time_limit / waves
+    return replace(config, seconds_per_state=min(config.seconds_per_state, share))
 
 
-def _settled(
-    system: OdeSystem,
-    searches: dict[str, StateSearch],
-    problems: dict[str, RegressionProblem],
-    trajectories: Trajectories,
-    derivatives: Derivatives,
-    config: DiscoveryConfig,
-    seed: int,
-) -> tuple[Refinement, dict[str, float]]:
-    """Return the final equations with their constants, and the confidence in each structure.
-
-    Right-hand sides that fit exact derivatives exactly leave the trajectories nothing to decide. All others
-    are chosen and refitted on the trajectories.
-    """
-    if all(search.choice.exact for search in searches.values()):
-        starts = tuple(np.array([run[state].to_numpy()[0] for state in system.states]) for run in derivatives)
-        constants = tuple(
-            constant for state in searches for constant in fitted_constants(searches[state], problems[state])
+def _search(
+    scheduler: Scheduler, slopes: Done, states: tuple[str, ...], config: DiscoveryConfig, seeds: Seeds
+) -> dict[SearchKey, Done]:
+    keys = [(state, form) for state in states for form in FORMS]
+    units = [
+        Unit(
+            ("search", state, form),
+            search_unit,
+            ((state, form), slopes.document, config, seeds.search(states.index(state), form)),
+            (slopes.key,),
+            config.seconds_per_state,
         )
-        confidence = {
-            state: structure_confidence(searches[state], problems[state], config.resamples, seed)
-            for state in searches
-        }
-        return Refinement(system, constants, starts), confidence
-    smoothed = list(derivatives)
-    chosen = choose_system(system, searches, trajectories, smoothed, resamples=config.resamples, seed=seed)
-    return refine(chosen.system, trajectories, smoothed), chosen.confidence
+        for state, form in keys
+    ]
+    return dict(zip(keys, scheduler.run(units, 0.05, 0.95), strict=True))
 
 
-def _first(values: NDArray[np.float64]) -> float:
-    return float(values[np.isfinite(values)][0])
+def _settle(
+    scheduler: Scheduler,
+    trajectories: Trajectories,
+    slopes: Done,
+    searches: Mapping[SearchKey, Done],
+    config: DiscoveryConfig,
+    seeds: Seeds,
+    truth: OdeSystem | None,
+) -> tuple[Done, Done]:
+    documents = {key: done.document for key, done in searches.items()}
+    arguments = (trajectories, slopes.document, documents, config, seeds.system())
+    keys = (slopes.key, *(done.key for done in searches.values()))
+    (settled,) = scheduler.run([Unit(("system",), settle_unit, arguments, keys)], 0.95, 0.97)
+    true_system = None if truth is None else system_to_toml(truth)
+    unit = Unit(
+        ("validation",),
+        validate_unit,
+        (trajectories, slopes.document, settled.document, true_system),
+        (slopes.key, settled.key, true_system or ""),
+    )
+    (validation,) = scheduler.run([unit], 0.97, 1.0)
+    return settled, validation

@@ -35,6 +35,8 @@ class Discovery:
         With standard errors.
     validation : Validation
         Re-integration of the training experiments.
+    forms : mapping of str to str
+        Which form of the regression problem each right-hand side was found with.
     warnings : tuple of str
         What the data cannot decide, each with the experiment that would help.
     provenance : mapping
@@ -54,6 +56,7 @@ class Discovery:
     constants: tuple[FittedConstant, ...]
     validation: Validation
     features: Mapping[str, tuple[sympy.Expr, ...]] = field(default_factory=dict)
+    forms: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0

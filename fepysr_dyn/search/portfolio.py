@@ -232,6 +232,7 @@ class _Run:
             merged = ParetoFront.of([*merged, short])
             self.exact = short
         self.front = merged
+        self.runtime.show(merged)
 
     def _parts(self) -> tuple[sympy.Expr, ...]:
         """Return subexpressions of the best formulas that have not been features yet."""

@@ -73,18 +73,32 @@ class Budget:
 
 @dataclass(frozen=True)
 class Runtime:
-    """What surrounds a search and does not change its answer: reports, cancellation, workers."""
+    """What surrounds a search and does not change its answer: reports, cancellation, workers.
+
+    Parameters
+    ----------
+    deadline : float
+        Time (``time.monotonic``) at which the search has to end.
+    found : callable, optional
+        Called with the front so far, for whoever interrupts a search that has not ended.
+    """
 
     progress: ProgressCallback | None = None
     cancelled: threading.Event | None = None
     executor: Executor | None = None
     workers: int = 1
     deadline: float = float("inf")
+    found: Callable[[ParetoFront], None] | None = None
 
     def report(self, engine: str, fraction: float, message: str, best_loss: float = float("inf")) -> None:
         """Pass a report on to whoever listens."""
         if self.progress is not None:
             self.progress(Progress(engine, fraction, message, best_loss))
+
+    def show(self, front: ParetoFront) -> None:
+        """Pass the front so far on to whoever listens."""
+        if self.found is not None:
+            self.found(front)
 
     def must_stop(self) -> bool:
         """Return whether the user cancelled or the time (``time.monotonic``) is up."""
