@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 #: Points drawn for a numerical comparison, and the least number on which both sides must be finite.
 _POINTS = 600
 _LEAST_FINITE = 30
+#: Constants that a refit multiplies by more than this were not estimates of what they become.
+_RUNAWAY = 30.0
 
 
 def equivalent(
@@ -53,7 +55,8 @@ def same_structure(
     """Return whether `found` equals `truth` for some values of its floating-point constants.
 
     The constants of `found` are refitted to `truth` on the box. A term whose constant vanishes in that
-    refit is one the truth does not have, so it counts against the structure.
+    refit is one the truth does not have, so it counts against the structure, and so does one that would have
+    to grow beyond all bounds.
     """
     if equivalent(found, truth, box, rtol=rtol, seed=seed):
         return True
@@ -84,7 +87,9 @@ def same_structure(
 
     fit = least_squares(residual, start, jac=slope, method="trf", x_scale="jac", max_nfev=200)
     vanished = np.abs(fit.x) < 1e-6 * np.maximum(np.abs(start), 1e-6)
-    if np.any(vanished):
+    # Where a term cannot vanish because its coefficient is one, all others grow instead.
+    ran_away = np.abs(fit.x) > _RUNAWAY * np.maximum(np.abs(start), 1e-6)
+    if np.any(vanished | ran_away):
         return False
     return _agree(value(fit.x, *columns), target, rtol)
 

@@ -14,8 +14,9 @@ from fepysr_dyn.search.operators import uses_only
 from fepysr_dyn.search.problem import Array, RegressionProblem
 from fepysr_dyn.search.refit import refit_candidate
 
-#: Singular values of a measurement operator below this share of the largest carry noise only.
-_RANK = 1e-6
+#: Widths of the kernel in standard deviations of the columns, and the smallest damping relative to it.
+_WIDTHS = (0.3, 0.7, 1.5, 3.0)
+_DAMPING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,42 @@ def pointwise(problem: RegressionProblem) -> PointwiseProblem:
     names = tuple(f"v{i}" for i in range(len(columns)))
     target, weights = problem.target, problem.weights
     if problem.measurement is not None:
-        target, weights = np.linalg.pinv(problem.measurement, rcond=_RANK) @ problem.target, None
+        target, weights = unmeasured(problem), None
     return PointwiseProblem(
         names, dict(zip(names, meaning, strict=True)), np.column_stack(columns), target, weights
     )
+
+
+def unmeasured(problem: RegressionProblem) -> Array:
+    """Return a target per row that the measurement operator maps to the target, as far as noise allows.
+
+    The target is taken for a smooth function of the columns (a constant, a linear part and a Gaussian
+    kernel): that decides what the operator leaves open. Its width and how far noise is damped are those under
+    which each measured value is best foretold by the others (generalised cross-validation).
+    """
+    operator = problem.measurement
+    if operator is None:
+        return problem.target
+    root = np.ones(len(problem.target)) if problem.weights is None else np.sqrt(problem.weights)
+    rooted, goal = operator * root[:, None], problem.target * root
+    spread = problem.matrix.std(axis=1)
+    rows = ((problem.matrix.T - problem.matrix.mean(axis=1)) / np.where(spread > 0, spread, 1.0)).T
+    products = rows.T @ rows
+    squares = np.diag(products)
+    distances = np.maximum(squares[:, None] + squares - 2 * products, 0.0)
+    best, target = np.inf, np.zeros(operator.shape[1])
+    for width in _WIDTHS:
+        kernel = 1.0 + products + np.exp(-0.5 * distances / width**2)
+        seen = kernel @ rooted.T
+        values, vectors = np.linalg.eigh(rooted @ seen)
+        values, projected = np.maximum(values, 0.0), vectors.T @ goal
+        for damping in np.geomspace(_DAMPING, 1.0, 25) * values[-1]:
+            missed = damping / (values + damping)
+            score = float(np.sum((missed * projected) ** 2)) / float(np.sum(missed)) ** 2
+            if score < best:
+                best = score
+                target = seen @ (vectors @ (projected / (values + damping)))
+    return target
 
 
 def in_variables(found: sympy.Expr, rows: PointwiseProblem) -> sympy.Expr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice
 
 import numpy as np
@@ -24,6 +24,7 @@ from fepysr_dyn.search.library import (
     variable_atoms,
 )
 from fepysr_dyn.search.offers import offer_constant
+from fepysr_dyn.search.pointwise import refitted, unmeasured
 from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
 from fepysr_dyn.search.rational_fit import Quotient, explicit_fit, implicit_fit, null_vector, refit_free
 from fepysr_dyn.search.rows import evaluated, row_factors, thinned
@@ -86,13 +87,29 @@ class RationalEngine:
         """Return the best quotients found, simplest first."""
         session = Session(problem, runtime, self.name)
         offer_constant(session)
-        if problem.measurement is not None:
-            session.notes.append("needs the target row by row, so it does not take part in the weak form")
-        elif not {"/", "inv"} & set(problem.operators):
+        if not {"/", "inv"} & set(problem.operators):
             session.notes.append("division is not among the operators")
+        elif problem.measurement is not None:
+            _search_unmeasured(session, self.config)
         else:
             search_rational(session, self.config)
         return session.front()
+
+
+def _search_unmeasured(session: Session, config: RationalConfig) -> None:
+    """Find quotients for the target row by row; the measurement operator then fits and judges them.
+
+    P - y*Q = 0 is linear only in a target that belongs to a row.
+    """
+    problem = session.problem
+    rows = replace(problem, target=unmeasured(problem), measurement=None, weights=None, noise=None)
+    inner = Session(rows, session.runtime, "rational")
+    search_rational(inner, config)
+    session.spend(inner.spent)
+    for candidate in inner.front():
+        own = refitted(candidate.expression, problem, "rational")
+        if own is not None:
+            session.offer(own.expression)
 
 
 def search_rational(session: Session, config: RationalConfig) -> None:
@@ -208,36 +225,52 @@ def search_theme(session: Session, few: RegressionProblem, theme: Theme, config:
     below = np.arange(P.shape[1], A.shape[1])
     order = [int(below[0]), *(int(below[k]) for k in np.argsort(-share[below], kind="stable"))]
     limits = SubsetConfig(config.max_terms - 1, config.subsets.beam, config.subsets.pairs, 2)
+    tried: set[tuple[int, ...]] = set()
     for pivot in dict.fromkeys(order[:4]):
         if session.must_stop():
             return
         others = [j for j in range(A.shape[1]) if j != pivot]
         subsets = best_subsets(A[:, others], -A[:, pivot], limits, session.must_stop)
         for subset in subsets:
-            chosen = sorted([*(others[j] for j in subset.columns), pivot])
-            top = [j for j in chosen if j < P.shape[1]]
-            bottom = [j - P.shape[1] for j in chosen if j >= P.shape[1]]
-            if top:
-                _offer_quotient(session, few, theme, (top, bottom), config)
+            chosen = tuple(sorted([*(others[j] for j in subset.columns), pivot]))
+            for terms in (chosen, *_one_fewer(chosen, misfit)):
+                if terms not in tried and not session.must_stop():
+                    tried.add(terms)
+                    _offer_quotient(session, few, theme, terms, config)
         if session.exact is not None:
             return
+
+
+def _one_fewer(chosen: tuple[int, ...], misfit: float) -> list[tuple[int, ...]]:
+    """Return the subsets with one term less, for where there is noise.
+
+    Implicit rows hold noise in their columns as well, so that the best subset of a size often carries a term
+    that the quotient itself does not need.
+    """
+    if misfit <= RESOLUTION:
+        return []
+    return [tuple(j for j in chosen if j != left_out) for left_out in chosen]
 
 
 def _offer_quotient(
     session: Session,
     few: RegressionProblem,
     theme: Theme,
-    chosen: tuple[list[int], list[int]],
+    chosen: Sequence[int],
     config: RationalConfig,
 ) -> None:
-    """Fit the coefficients of a quotient on all rows and offer it."""
-    least = theme.above.least_size(chosen[0]) + theme.below.least_size(chosen[1]) - MOST_GATHERED
+    """Fit a quotient of the chosen columns (those below count on from those above) on all rows and offer it."""
+    top = [j for j in chosen if j < len(theme.above)]
+    bottom = [j - len(theme.above) for j in chosen if j >= len(theme.above)]
+    if not top or not bottom:
+        return
+    least = theme.above.least_size(top) + theme.below.least_size(bottom) - MOST_GATHERED
     if least > session.problem.max_complexity:
         return
-    above = [theme.above.expression(j) for j in chosen[0]]
-    below = [theme.below.expression(j) for j in chosen[1]]
+    above = [theme.above.expression(j) for j in top]
+    below = [theme.below.expression(j) for j in bottom]
     if few is session.problem:
-        values = (theme.above.values[:, chosen[0]], theme.below.values[:, chosen[1]])
+        values = (theme.above.values[:, top], theme.below.values[:, bottom])
     else:
         values = (evaluated(session.problem, above), evaluated(session.problem, below))
     offer_quotient(session, (above, below), values, least=least, keep_poles=config.keep_poles)

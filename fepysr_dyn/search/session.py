@@ -66,6 +66,11 @@ class Session:
         """Smallest loss so far."""
         return min((loss for _, loss in self._front), default=float("inf"))
 
+    @property
+    def spent(self) -> int:
+        """Evaluations counted so far."""
+        return self._spent
+
     @cached_property
     def resolution(self) -> float:
         """Relative residual that is no misfit: rounding, or the stated error of a target almost as good."""

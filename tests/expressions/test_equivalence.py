@@ -116,3 +116,8 @@ def test_other_structure(found: sympy.Expr, truth: sympy.Expr, seed: int) -> Non
 def test_variables_may_be_called_like_parameters() -> None:
     c = sympy.Symbol("c_0")
     assert same_structure(1.9 * c + 0.3, 2.1 * c + 0.5)
+
+
+def test_a_term_that_only_others_growing_could_hide_is_not_of_the_structure():
+    found = parse("777.4*x/(388.7*x + cos(x)**2 + 271.7)")
+    assert not same_structure(found, parse("2*x/(x + 0.7)"), {"x": (0.2, 3.0)})

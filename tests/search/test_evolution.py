@@ -1,9 +1,12 @@
 """The evolution engine as a whole."""
 
+import multiprocessing
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +80,24 @@ def test_same_answer_on_any_number_of_workers():
     alone = EvolutionEngine(SMALL).search(problem)
     together = EvolutionEngine(SMALL).search(problem, Runtime(workers=2))
     assert written(alone) == written(together)
+
+
+def test_processes_give_the_same_answer_and_keep_their_own_clock():
+    problem = problem_of("sqrt(x**2 + y**2 + 1)*cos(y)", "xy", budget=Budget(6_000, 500.0), seed=5)
+    alone = EvolutionEngine(SMALL).search(problem)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        apart = EvolutionEngine(SMALL).search(problem, Runtime(executor=executor))
+    assert written(alone) == written(apart)
+
+
+def test_a_stated_error_far_below_the_signal_ends_the_search():
+    problem = problem_of("x*y/(exp(x) + 1.3)", "xy", budget=Budget(200_000))
+    random = np.random.default_rng(3)
+    noise = 1e-7 * float(np.std(problem.target))
+    blurred = replace(problem, target=problem.target + noise * random.normal(size=100), noise=noise)
+    front = EvolutionEngine(SMALL).search(blurred)
+    assert "exact" in front.message
+    assert front.best.loss < 2e-14
 
 
 def test_another_seed_is_another_search():

@@ -84,10 +84,22 @@ def test_poles_between_the_data_are_refused_unless_asked_for():
     assert risky.best.loss <= RationalEngine().search(problem).best.loss
 
 
-def test_weak_form_and_missing_division_are_explained():
-    columns = uniform("x", 40)
-    operator = np.eye(40)[:20]
-    measured = RegressionProblem(columns, operator @ columns["x"], measurement=operator)
-    assert "weak form" in RationalEngine().search(measured).message
-    undivided = RegressionProblem(columns, columns["x"], operators=("+", "*"))
-    assert "division" in RationalEngine().search(undivided).message
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_quotients_are_found_in_the_weak_form(noise):
+    times = np.linspace(0.0, 6.0, 240)
+    columns = {"x": 1.5 + np.sin(times) + 0.3 * np.sin(2.7 * times)}
+    truth = parse("2*x/(x + 0.7)")
+    values = compile_expression(truth, ("x",))(columns["x"])
+    centres = np.linspace(0.3, 5.7, 60)[:, None]
+    operator = np.clip(1.0 - ((times - centres) / 0.3) ** 2, 0.0, None) ** 3
+    target = operator @ values
+    target = target + noise * np.std(target) * np.random.default_rng(1).normal(size=len(target))
+    problem = RegressionProblem(columns, target, measurement=operator, operators=("+", "-", "*", "/"))
+    front = RationalEngine().search(problem)
+    assert any(same_structure(c.expression, truth, {"x": (0.2, 3.0)}) for c in front), front
+
+
+def test_missing_division_is_explained():
+    columns = {"x": np.linspace(0.0, 1.0, 20)}
+    problem = RegressionProblem(columns, columns["x"], operators=("+", "*"))
+    assert "division" in RationalEngine().search(problem).message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 #: Evaluations between two looks at the clock, for 500 rows.
 _CHUNK = 2_000
+#: Seconds between two looks at whether the user cancelled while others work.
+_PATIENCE = 0.2
+#: A stated error below this share of the target's scale limits the resolution; a larger one is noise, and a
+#: formula that reaches it may just be long.
+_TINY_NOISE = 1e-5
+#: Stated errors are themselves estimates.
+_NOISE_SLACK = 1.5
 
 
 @dataclass(frozen=True)
@@ -87,12 +94,13 @@ class _Search:
             )
             for i, source in enumerate(sources[:-1])
         ]
+        self.resolution = _resolution(self.problem, config)
         self.settings = np.array(
             [
                 config.tournament,
                 config.archive_share,
                 config.parsimony,
-                config.resolution,
+                self.resolution,
                 config.skeleton_share,
                 config.pair_share,
                 self._frames(),
@@ -125,7 +133,7 @@ class _Search:
                 self._advance(executor, max(share, 1.0))
                 best = min(float(island.losses.min()) for island in self.islands)
                 self.runtime.report("evolution", min(self.spent / budget, 1.0), "evolving", best)
-                if best < self.engine.config.resolution:
+                if best < self.resolution:
                     reason = "exact at numerical resolution"
                     break
                 self._migrate()
@@ -143,16 +151,28 @@ class _Search:
 
     def _advance(self, executor: Executor | None, share: float) -> None:
         """Advance all islands by one epoch, wherever there are workers."""
+        # Another process or machine has a clock of its own, and cannot be asked whether the user cancelled.
+        left = self.runtime.deadline - time.monotonic()
         own = executor is None or executor is not self.runtime.executor
-        stop = self.runtime.must_stop if own else None
-        arguments = (self.task, self.settings, share, self.runtime.deadline, stop)
+        arguments = (self.task, self.settings, share, left, self.runtime.must_stop if own else None)
         if executor is None:
             results = [advance_island(island, *arguments) for island in self.islands]
         else:
             futures = [executor.submit(advance_island, island, *arguments) for island in self.islands]
+            if not self._finished(futures):
+                return
             results = [future.result() for future in futures]
         self.islands = [island for island, _ in results]
         self.spent += sum(spent for _, spent in results)
+
+    def _finished(self, futures: Sequence[Future[tuple[Island, float]]]) -> bool:
+        """Wait for an epoch; one that the user cancels is given up, and the islands stay as they were."""
+        while wait(futures, timeout=_PATIENCE).not_done:
+            if self.runtime.cancelled is not None and self.runtime.cancelled.is_set():
+                for future in futures:
+                    future.cancel()
+                return False
+        return True
 
     def _plant(self) -> None:
         """Put the seeds and whole polynomials into every island."""
@@ -167,7 +187,7 @@ class _Search:
                 continue
         if programs:
             for island in self.islands:
-                plant(island, programs, self.task, self.engine.config.resolution)
+                plant(island, programs, self.task, self.resolution)
 
     def _migrate(self) -> None:
         """Give a few individuals of each archive to the next island."""
@@ -198,7 +218,7 @@ class _Search:
         from fepysr_dyn.search.evolution.finish import Finisher, tidied
 
         finisher = Finisher(
-            self.task.full, self.task.rules, self.task.inputs, self.task.nodes, self.engine.config.resolution
+            self.task.full, self.task.rules, self.task.inputs, self.task.nodes, self.resolution
         )
         best: dict[int, tuple[float, Program]] = {}
         for island in self.islands:
@@ -216,15 +236,23 @@ class _Search:
                 continue
             lowest = loss
             program, loss = finisher.refit(program)
-            if loss < self.engine.config.resolution:
+            if loss < self.resolution:
                 program, loss = finisher.prune(program, loss)
             expressions = list(finisher.expressions(program))
-            if loss < self.engine.config.resolution:
+            if loss < self.resolution:
                 expressions += [tidied(expression) for expression in expressions]
             for expression in expressions:
                 if complexity(expression) <= self.problem.max_complexity:
                     found.append(evaluate_candidate(expression, self.problem, "evolution"))
         return found
+
+
+def _resolution(problem: RegressionProblem, config: EvolutionConfig) -> float:
+    """Return the loss at which a formula is exact: at float64's resolution, or at the target's own."""
+    stated = (problem.noise or 0.0) / problem.scale
+    return (
+        max(config.resolution, (_NOISE_SLACK * stated) ** 2) if stated <= _TINY_NOISE else config.resolution
+    )
 
 
 def _niches() -> int:
@@ -238,7 +266,7 @@ def advance_island(
     task: Task,
     settings: np.ndarray[tuple[int], np.dtype[np.float64]],
     share: float,
-    deadline: float,
+    seconds: float,
     stop: Callable[[], bool] | None,
 ) -> tuple[Island, float]:
     """Advance one island by a number of evaluations; a pure function but for the time limit."""
@@ -246,6 +274,7 @@ def advance_island(
     from fepysr_dyn.search.evolution.evolve import evolve
     from fepysr_dyn.search.evolution.workspace import make_workspace
 
+    deadline = time.monotonic() + seconds
     work = make_workspace(task.search, task.nodes)
     kernels = compile_kernels(island, task, work)
     work_per_row = 1.0 + task.search.measurement.shape[0] / 50.0
