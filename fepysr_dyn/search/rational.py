@@ -259,7 +259,7 @@ def _offer_quotient(
     chosen: Sequence[int],
     config: RationalConfig,
 ) -> None:
-    """Fit a quotient of the chosen columns (those below count on from those above) on all rows and offer it."""
+    """Fit a quotient on all rows and offer it; columns below the line count on from those above."""
     top = [j for j in chosen if j < len(theme.above)]
     bottom = [j - len(theme.above) for j in chosen if j >= len(theme.above)]
     if not top or not bottom:
