@@ -33,6 +33,7 @@ _HOME = {
     "validate": "validation",
     "Comparison": "comparison",
     "compare": "comparison",
+    "write_report": "report.page",
 }
 
 __all__ = ["__version__", *_HOME]

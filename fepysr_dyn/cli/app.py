@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from fepysr_dyn import __version__
-from fepysr_dyn.cli import bench, compare, derive, discover, features, fit, models, simulate, validate
+from fepysr_dyn.cli import bench, compare, derive, discover, features, fit, models, report, simulate, validate
 from fepysr_dyn.cli.output import complain
 from fepysr_dyn.errors import FepysrDynError
 
@@ -42,6 +42,7 @@ _add("fit", fit.fit, fit.EXAMPLES)
 _add("discover", discover.discover, discover.EXAMPLES)
 _add("validate", validate.validate, validate.EXAMPLES)
 _add("compare", compare.compare, compare.EXAMPLES)
+_add("report", report.report, report.EXAMPLES)
 _add("bench", bench.bench, bench.EXAMPLES)
 
 
@@ -84,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     try:
-        code = app(args=arguments, prog_name="fepysr-dyn", standalone_mode=False)
+        # What was typed goes along as the context's object: results say how they were made.
+        typed = list(sys.argv[1:] if arguments is None else arguments)
+        code = app(args=arguments, prog_name="fepysr-dyn", standalone_mode=False, obj=typed)
     except FepysrDynError as error:
         complain(str(error))
         return WRONG_CALL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +27,9 @@ from fepysr_dyn.cli.output import (
     print_text,
     print_warnings,
     searching,
+    typed_command,
 )
+from fepysr_dyn.cli.report import REPORT
 
 if TYPE_CHECKING:
     from fepysr_dyn.discovery import Discovery
@@ -42,6 +45,7 @@ NOT_VALIDATED = 1
 
 
 def discover(
+    context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(
@@ -65,7 +69,9 @@ def discover(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder for the result.", show_default=False),
+        typer.Option(
+            "-o", "--out", metavar="DIR", help="Folder for the result and its report.", show_default=False
+        ),
     ] = None,
     seed: Seed = 0,
     json: Json = False,
@@ -80,6 +86,7 @@ def discover(
     from fepysr_dyn.discovery import discover as run_discovery
     from fepysr_dyn.discovery.files import prepared_folder, save_result, to_document
     from fepysr_dyn.interruption import interruptible
+    from fepysr_dyn.report.page import write_report
     from fepysr_dyn.search.registry import make_engine
 
     make_engine(engine)
@@ -110,8 +117,10 @@ def discover(
                 cancelled=cancelled,
                 truth=truth,
             )
+    found = replace(found, provenance={**found.provenance, "command": typed_command(context)})
     if out is not None:
         save_result(found, out)
+        write_report(found, out / REPORT)
     print_warnings([*notes, *found.warnings])
     if json:
         print_json(to_document(found))

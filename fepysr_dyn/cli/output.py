@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from fepysr_dyn.errors import DataWarning
 
@@ -52,8 +55,18 @@ def print_text(text: str = "") -> None:
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Print the one JSON document; numbers that JSON does not have become null."""
-    sys.stdout.write(json.dumps(_plain(document), allow_nan=False) + "\n")
+    """Print the one JSON document."""
+    sys.stdout.write(json_text(document) + "\n")
+
+
+def json_text(document: Mapping[str, Any] | Sequence[Any]) -> str:
+    """Return a JSON document; numbers that JSON does not have become null."""
+    return json.dumps(_plain(document), allow_nan=False)
+
+
+def typed_command(context: typer.Context) -> str:
+    """Return the command line that led here, as it can be typed again."""
+    return shlex.join(("fepysr-dyn", *(context.find_root().obj or ())))
 
 
 def complain(message: str) -> None:
