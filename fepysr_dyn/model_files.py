@@ -11,10 +11,14 @@ import sympy
 
 from fepysr_dyn.errors import ExpressionError, FepysrDynError, ModelError, did_you_mean
 from fepysr_dyn.expressions import parse, to_text
+from fepysr_dyn.reading import read_bounded
 from fepysr_dyn.stimulus import Stimulus, stimulus_from
 from fepysr_dyn.system import ExperimentPlan, OdeSystem, Protocol
 
 MAX_FILE_BYTES = 5_000_000
+#: Endings of model files that other programs wrote; TOML files may have any other.
+FOREIGN_SUFFIXES = (".xml", ".sbml", ".ant", ".antimony")
+MODEL_SUFFIXES = (".toml", *FOREIGN_SUFFIXES)
 _TOP_KEYS = (
     *("name", "title", "description", "reference", "time_unit"),
     *("states", "inputs", "parameters", "assignments", "protocol"),
@@ -34,7 +38,7 @@ def model_names() -> list[str]:
 
 
 def load_model(source: str | Path) -> OdeSystem:
-    """Load a system by built-in name or from a TOML file.
+    """Load a system by built-in name, or from a TOML, SBML (.xml, .sbml) or Antimony (.ant) file.
 
     Examples
     --------
@@ -49,18 +53,19 @@ def load_model(source: str | Path) -> OdeSystem:
         if not path.is_file():
             hint = did_you_mean(path.name, model_names())
             raise ModelError(f"there is no model '{source}'{hint or '; `fepysr-dyn models` lists them'}")
+    if path.suffix.lower() in FOREIGN_SUFFIXES:
+        from fepysr_dyn.exchange.sbml_reading import read_foreign
+
+        return read_foreign(path)
     return read_system(path)
 
 
 def read_system(path: str | Path) -> OdeSystem:
     """Read a system from a TOML file; errors name the file and the key."""
     path = Path(path)
+    content = read_bounded(path, MAX_FILE_BYTES, "a model file")
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ModelError(f"{path}: expected a model file of at most {MAX_FILE_BYTES} bytes")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from None
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ModelError(
             f"{path}: expected UTF-8 text, found another encoding at byte {error.start}"

@@ -15,6 +15,8 @@ from fepysr_dyn.stimulus import Stimulus
 
 #: Names of the columns of a data file, which a state or an input cannot have.
 COLUMN_NAMES = frozenset({"time", "experiment"})
+#: A model file that asks for more would fill the memory before anyone could look at the result.
+MAX_SAMPLES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Protocol:
             raise ModelError(f"the duration of a protocol must be a positive number, got {self.duration}")
         if self.samples < 2:
             raise ModelError(f"a protocol needs at least 2 samples, got {self.samples}")
+        if self.samples > MAX_SAMPLES:
+            raise ModelError(f"a protocol may have at most {MAX_SAMPLES} samples, got {self.samples:.4g}")
         if not self.experiments:
             raise ModelError("a protocol needs at least one experiment, got none")
         names = [plan.name for plan in self.experiments]

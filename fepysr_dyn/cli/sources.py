@@ -43,9 +43,9 @@ def read_source(
 
 
 def model_among(sources: list[str]) -> OdeSystem | None:
-    """Return the model if the only source names one: a TOML file, or a name without an ending."""
-    from fepysr_dyn.model_files import load_model
+    """Return the model if the only source names one: a model file, or a name without an ending."""
+    from fepysr_dyn.model_files import MODEL_SUFFIXES, load_model
 
-    if len(sources) == 1 and Path(sources[0]).suffix in (".toml", ""):
+    if len(sources) == 1 and Path(sources[0]).suffix.lower() in (*MODEL_SUFFIXES, ""):
         return load_model(sources[0])
     return None

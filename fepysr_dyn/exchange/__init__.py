@@ -1,0 +1,1 @@
+"""Systems to and from the formats of other programs."""

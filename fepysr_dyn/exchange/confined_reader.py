@@ -1,0 +1,342 @@
+"""A program of its own that reads SBML or Antimony and answers in JSON; run by `confinement`, never imported.
+
+libsbml and antimony are written in C++ and read files of strangers here. So this process gives up what they
+do not need before they see a byte: after its imports it can open no file, write none, and has bounded memory
+and processor time. What it answers is plain data; no formula is evaluated.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import Any
+from xml.parsers import expat
+
+MAX_DEPTH = 250
+MAX_ELEMENTS = 400_000
+MEMORY_BYTES = 1_500_000_000
+CPU_SECONDS = 30
+MISSING = 3
+
+Tree = list[Any]
+
+
+class Refused(Exception):  # noqa: N818
+    """What is wrong with the file, in one line."""
+
+
+def main() -> None:
+    """Read from stdin, answer on stdout."""
+    kind = sys.argv[1]
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    try:
+        import libsbml
+
+        antimony: Any = None
+        if kind == "antimony":
+            import antimony
+    except ImportError as error:
+        answers.write(json.dumps({"missing": str(error.name)}))
+        return
+    content = sys.stdin.buffer.read()
+    confine()
+    try:
+        text = content.decode("utf-8")
+        if kind == "antimony":
+            text = sbml_of(antimony, text)
+        check_xml(text)
+        answer = {"model": Reader(libsbml, text).model()}
+    except Refused as refusal:
+        answer = {"refused": str(refusal)}
+    except UnicodeDecodeError as error:
+        answer = {"refused": f"expected UTF-8 text, found another encoding at byte {error.start}"}
+    except (MemoryError, RecursionError):
+        answer = {"refused": "the file asks for too much memory"}
+    answers.write(json.dumps(answer))
+    answers.flush()
+    os._exit(0)
+
+
+def confine() -> None:
+    """Give up opening and writing files, and bound memory and time, as far as the system can."""
+    try:
+        import resource
+    except ImportError:
+        return
+    for limit, value in (
+        ("RLIMIT_FSIZE", 0),
+        ("RLIMIT_CORE", 0),
+        ("RLIMIT_CPU", CPU_SECONDS),
+        ("RLIMIT_AS", MEMORY_BYTES),
+        ("RLIMIT_NOFILE", 0),
+    ):
+        try:
+            resource.setrlimit(getattr(resource, limit), (value, value))
+        except (AttributeError, OSError, ValueError):
+            continue
+
+
+def sbml_of(antimony: Any, text: str) -> str:
+    """Return the SBML of an Antimony text; statements that read other files are refused."""
+    if "\0" in text:
+        raise Refused("expected Antimony text, found NUL bytes")
+    bare = re.sub(r'"[^"\n]*"|//[^\n]*|#[^\n]*|/\*.*?\*/', " ", text, flags=re.DOTALL)
+    if found := re.search(r"\bimport\b", bare):
+        line = bare[: found.start()].count("\n") + 1
+        raise Refused(f"'import' would read another file and is refused (about line {line})")
+    if len(re.findall(r"[({]", bare)) > 20_000 or deepest(bare) > MAX_DEPTH:
+        raise Refused(f"expected parentheses nested at most {MAX_DEPTH} deep")
+    if antimony.loadAntimonyString(text) < 0:
+        raise Refused(f"not valid Antimony: {one_line(antimony.getLastError() or 'it cannot be read')}")
+    name = antimony.getMainModuleName()
+    sbml = antimony.getSBMLString(name)
+    if not sbml:
+        raise Refused(f"not valid Antimony: {one_line(antimony.getLastError() or 'it holds no model')}")
+    return str(sbml)
+
+
+def deepest(text: str) -> int:
+    """Return how deep parentheses are nested."""
+    depth = most = 0
+    for sign in text:
+        depth += (sign == "(") - (sign == ")")
+        most = max(most, depth)
+    return most
+
+
+def check_xml(text: str) -> None:
+    """Refuse what no SBML file needs: declarations of entities, deep nesting, another kind of document."""
+    parser = expat.ParserCreate()
+    depth = elements = 0
+
+    def refuse_doctype(*_: object) -> None:
+        raise Refused("a document type declaration, with which XML reads other files or grows, is refused")
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, elements
+        depth += 1
+        elements += 1
+        if elements == 1 and name.split(":")[-1] != "sbml":
+            raise Refused(f"expected an SBML document, found the element <{one_line(name)[:40]}>")
+        if depth > MAX_DEPTH:
+            raise Refused(f"expected elements nested at most {MAX_DEPTH} deep")
+        if elements > MAX_ELEMENTS:
+            raise Refused(f"expected at most {MAX_ELEMENTS} elements")
+        if elements == 1:
+            for key, value in attributes.items():
+                if key.endswith(":required") and value == "true":
+                    package = one_line(key.partition(":")[0])[:40]
+                    raise Refused(f"the model needs the SBML package '{package}', which is not supported")
+
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.StartDoctypeDeclHandler = refuse_doctype
+    parser.EntityDeclHandler = refuse_doctype
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    try:
+        parser.Parse(text.encode("utf-8"), True)
+    except expat.ExpatError as error:
+        raise Refused(f"not valid XML: {one_line(str(error))}") from None
+
+
+def one_line(text: str) -> str:
+    """Return a message as one line of bounded length."""
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else f"{line[:197]}..."
+
+
+class Reader:
+    """Walks over a document of libsbml, which has to live as long as anything taken from it."""
+
+    def __init__(self, libsbml: Any, text: str) -> None:
+        self._lib = libsbml
+        self._names = operator_names(libsbml)
+        self._document = libsbml.readSBMLFromString(text)
+        for index in range(self._document.getNumErrors()):
+            error = self._document.getError(index)
+            if error.getSeverity() >= libsbml.LIBSBML_SEV_ERROR:
+                place = f"line {error.getLine()}: " if error.getLine() else ""
+                raise Refused(f"not valid SBML: {place}{one_line(error.getMessage())}")
+        self._model = self._document.getModel()
+        if self._model is None:
+            raise Refused("expected an SBML document with a model, found none")
+
+    def model(self) -> dict[str, Any]:
+        """Return the whole model as plain data."""
+        model = self._model
+        return {
+            "id": model.getId(),
+            "name": model.getName(),
+            "notes": [one_line(re.sub(r"<[^>]*>", " ", model.getNotesString() or ""))],
+            "annotation": self._annotation(),
+            "conversion_factor": model.getConversionFactor() or None,
+            "functions": {f.getId(): self._tree(f.getMath()) for f in model.getListOfFunctionDefinitions()},
+            "compartments": [self._compartment(c) for c in model.getListOfCompartments()],
+            "species": [self._species(s) for s in model.getListOfSpecies()],
+            "parameters": [self._parameter(p) for p in model.getListOfParameters()],
+            "initial_assignments": {
+                a.getSymbol(): self._tree(a.getMath()) for a in model.getListOfInitialAssignments()
+            },
+            "rules": [self._rule(rule) for rule in model.getListOfRules()],
+            "reactions": [self._reaction(r) for r in model.getListOfReactions()],
+            "events": [self._event(e, i) for i, e in enumerate(model.getListOfEvents(), start=1)],
+        }
+
+    def _annotation(self) -> dict[str, Any]:
+        """Return what our own annotation says."""
+        about: dict[str, Any] = {"units": {}, "inputs": []}
+        root = self._model.getAnnotation()
+        for index in range(root.getNumChildren() if root is not None else 0):
+            child = root.getChild(index)
+            if child.getName() != "about" or child.getURI() != "urn:fepysr-dyn:about":
+                continue
+            for key in ("duration", "samples"):
+                about[key] = child.getAttrValue(key)
+            for number in range(child.getNumChildren()):
+                entry = child.getChild(number)
+                name = entry.getAttrValue("of")
+                if entry.getName() == "input":
+                    about["inputs"].append(name)
+                elif entry.getName() == "unit" and entry.getNumChildren():
+                    about["units"][name] = entry.getChild(0).getCharacters()
+        return about
+
+    def _compartment(self, item: Any) -> dict[str, Any]:
+        size = item.getSize() if item.isSetSize() else None
+        dimensions = item.getSpatialDimensions()
+        return {"id": item.getId(), "size": shown(size), "dimensions": dimensions}
+
+    def _species(self, item: Any) -> dict[str, Any]:
+        return {
+            "id": item.getId(),
+            "compartment": item.getCompartment(),
+            "amount": shown(item.getInitialAmount()) if item.isSetInitialAmount() else None,
+            "concentration": shown(item.getInitialConcentration())
+            if item.isSetInitialConcentration()
+            else None,
+            "substance_only": item.getHasOnlySubstanceUnits(),
+            "fixed": item.getBoundaryCondition() or item.getConstant(),
+            "conversion_factor": item.getConversionFactor() or None,
+        }
+
+    def _parameter(self, item: Any) -> dict[str, Any]:
+        return {"id": item.getId(), "value": shown(item.getValue()) if item.isSetValue() else None}
+
+    def _rule(self, rule: Any) -> dict[str, Any]:
+        kind = "rate" if rule.isRate() else "assignment" if rule.isAssignment() else "algebraic"
+        return {"kind": kind, "variable": rule.getVariable(), "math": self._tree(rule.getMath())}
+
+    def _reaction(self, item: Any) -> dict[str, Any]:
+        law = item.getKineticLaw()
+        local: dict[str, Any] = {}
+        if law is not None:
+            for parameter in [*law.getListOfLocalParameters(), *law.getListOfParameters()]:
+                local[parameter.getId()] = shown(parameter.getValue()) if parameter.isSetValue() else None
+        return {
+            "id": item.getId(),
+            "changes": [
+                *(self._change(reference, -1) for reference in item.getListOfReactants()),
+                *(self._change(reference, 1) for reference in item.getListOfProducts()),
+            ],
+            "law": None if law is None else self._tree(law.getMath()),
+            "local": local,
+        }
+
+    def _change(self, reference: Any, sign: int) -> dict[str, Any]:
+        math = reference.getStoichiometryMath()
+        return {
+            "id": reference.getId() or None,
+            "species": reference.getSpecies(),
+            "sign": sign,
+            "stoichiometry": shown(reference.getStoichiometry()),
+            "math": None if math is None else self._tree(math.getMath()),
+        }
+
+    def _event(self, item: Any, index: int) -> dict[str, Any]:
+        trigger = item.getTrigger()
+        return {
+            "id": item.getId() or f"number {index}",
+            "trigger": self._tree(trigger.getMath() if trigger is not None else None),
+            "initial_value": trigger.getInitialValue() if trigger is not None else True,
+            "delayed": item.getDelay() is not None,
+            "assignments": {
+                a.getVariable(): self._tree(a.getMath()) for a in item.getListOfEventAssignments()
+            },
+        }
+
+    def _tree(self, node: Any, depth: int = 0) -> Tree:
+        """Return a formula as nested lists: an operator, then its arguments."""
+        if node is None:
+            return ["nothing"]
+        if depth > MAX_DEPTH:
+            raise Refused(f"expected formulas nested at most {MAX_DEPTH} deep")
+        lib, kind = self._lib, node.getType()
+        if kind == lib.AST_INTEGER:
+            return ["number", node.getInteger()]
+        if kind == lib.AST_RATIONAL:
+            return ["divide", ["number", node.getNumerator()], ["number", node.getDenominator()]]
+        if kind in (lib.AST_REAL, lib.AST_REAL_E, lib.AST_NAME_AVOGADRO):
+            return ["number", shown(node.getValue())]
+        if kind == lib.AST_NAME:
+            return ["name", node.getName()]
+        arguments = [self._tree(child, depth + 1) for child in self._operands(node, kind)]
+        if kind == lib.AST_FUNCTION:
+            return ["call", node.getName(), *arguments]
+        if kind not in self._names:
+            return ["unknown", node.getName() or "unknown"]
+        return [self._names[kind], *arguments]
+
+
+    def _operands(self, node: Any, kind: int) -> list[Any]:
+        """Return the children; libsbml reads a + b + c as (a + b) + c, which is undone."""
+        operands: list[Any] = []
+        while True:
+            children = [node.getChild(i) for i in range(node.getNumChildren())]
+            operands[:0] = children[1:]
+            if kind not in (self._lib.AST_PLUS, self._lib.AST_TIMES) or not children:
+                return children[:1] + operands
+            if children[0].getType() != kind:
+                return children[:1] + operands
+            node = children[0]
+
+
+def shown(value: float | None) -> float | str | None:
+    """Return a number, or as text one that JSON does not have."""
+    if value is None or abs(value) < float("inf"):
+        return value
+    return None if value != value else str(value)
+
+
+def operator_names(lib: Any) -> dict[int, str]:
+    """Return the MathML names of libsbml's kinds of nodes."""
+    names = {
+        **{lib.AST_PLUS: "plus", lib.AST_MINUS: "minus", lib.AST_TIMES: "times", lib.AST_DIVIDE: "divide"},
+        **{lib.AST_POWER: "power", lib.AST_FUNCTION_POWER: "power", lib.AST_NAME_TIME: "time"},
+        **{lib.AST_CONSTANT_E: "exponentiale", lib.AST_CONSTANT_PI: "pi"},
+        **{lib.AST_CONSTANT_TRUE: "true", lib.AST_CONSTANT_FALSE: "false", lib.AST_LAMBDA: "lambda"},
+        **{lib.AST_FUNCTION_RATE_OF: "rateOf", lib.AST_LOGICAL_IMPLIES: "implies"},
+    }
+    functions = (
+        *("abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "ceiling", "cos", "cosh"),
+        *("cot", "coth", "csc", "csch", "delay", "exp", "factorial", "floor", "ln", "log", "max", "min"),
+        *("piecewise", "quotient", "rem", "root", "sec", "sech", "sin", "sinh", "tan", "tanh"),
+    )
+    for name in functions:
+        names[getattr(lib, f"AST_FUNCTION_{name.upper()}")] = name
+    for name in ("and", "or", "not", "xor"):
+        names[getattr(lib, f"AST_LOGICAL_{name.upper()}")] = name
+    for name in ("eq", "neq", "lt", "leq", "gt", "geq"):
+        names[getattr(lib, f"AST_RELATIONAL_{name.upper()}")] = name
+    return names
+
+
+if __name__ == "__main__":
+    main()
