@@ -164,12 +164,11 @@ def evaluate(chain: Chain, model: WienerModel, backward: bool = True) -> Filtere
     """Return the likelihood of a model and, with a walk back, its gradient and left-out predictions."""
     unit = kalman.unit_noise_factor(model.q)
     steps = chain.steps / model.scale
-    innovations, variances, gains, _, _ = kalman.filter_chain(
-        steps, model.diffusions, chain.jumps, chain.observed, model.noise, model.start, unit, False
+    keep = kalman.INNOVATIONS if backward else kalman.SUMS
+    logarithms, quadratic, innovations, variances, gains, _, _ = kalman.filter_chain(
+        steps, model.diffusions, chain.jumps, chain.observed, model.noise, model.start, unit, keep
     )
-    squares = innovations**2 / variances
-    quadratic = float(np.sum(squares[chain.seen]))
-    likelihood = -0.5 * (float(np.sum(np.log(variances[chain.seen]))) + quadratic)
+    likelihood = -0.5 * (logarithms + quadratic)
     fresh, bent = int(np.sum(chain.jumps == 2)), int(np.sum(chain.jumps == 1))
     powers = (fresh + bent) * model.q * (model.q + 1) / 2
     unknown = fresh * (model.q + 1) + bent * model.q
@@ -189,8 +188,8 @@ def smooth(chain: Chain, model: WienerModel) -> tuple[Array, Array, Array, Array
     """Return values, standard errors, derivatives and their standard errors at all nodes."""
     unit = kalman.unit_noise_factor(model.q)
     steps = chain.steps / model.scale
-    _, _, _, means, factors = kalman.filter_chain(
-        steps, model.diffusions, chain.jumps, chain.observed, model.noise, model.start, unit, True
+    *_, means, factors = kalman.filter_chain(
+        steps, model.diffusions, chain.jumps, chain.observed, model.noise, model.start, unit, kalman.STATES
     )
     deviations = kalman.smooth_chain(steps, model.diffusions, chain.jumps, model.start, unit, means, factors)
     per_time = chain.unit / model.scale

@@ -20,6 +20,9 @@ from fepysr_dyn.derivatives.base import Array
 Function = TypeVar("Function", bound=Callable[..., Any])
 Flags = NDArray[np.int64]
 
+#: What a walk of the filter keeps of every node.
+SUMS, INNOVATIONS, STATES = 0, 1, 2
+
 
 def _compiled(function: Function) -> Function:
     return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
@@ -89,12 +92,13 @@ def filter_chain(
     noise: float,
     start: Array,
     unit: Array,
-    store: bool,
-) -> tuple[Array, Array, Array, Array, Array]:
+    keep: int,
+) -> tuple[float, float, Array, Array, Array, Array, Array]:
     """Run the filter.
 
-    Returns the innovations, their variances, the updated means and factors (empty unless `store`) and the
-    predicted first columns of the covariance (what the gradient needs).
+    Returns the sums of the logarithms of the innovations' variances and of their squares over these. What is
+    kept of every node depends on `keep`: nothing for `SUMS`; the innovations, their variances and the gains
+    for `INNOVATIONS`, which is what the way back needs; the updated means and factors for `STATES`.
     """
     n = steps.shape[0]
     d = unit.shape[0]
@@ -106,12 +110,16 @@ def filter_chain(
         A[i, i] = 1.0
     noise_factor = np.zeros((d, d))
     stack = np.zeros((3 * d, d))
-    innovations = np.zeros(n)
-    variances = np.ones(n)
-    gains = np.zeros((n, d))
-    kept = n if store else 0
+    # Arrays as long as the data cost more than the filter itself where only the sums are wanted.
+    traced = n if keep == INNOVATIONS else 0
+    innovations = np.zeros(traced)
+    variances = np.ones(traced)
+    gains = np.zeros((traced, d))
+    kept = n if keep == STATES else 0
     means = np.zeros((kept, d))
     factors = np.zeros((kept, d, d))
+    logarithms = 0.0
+    squares = 0.0
     for k in range(n):
         if jumps[k] == 2:
             mean[:] = 0.0
@@ -148,18 +156,22 @@ def filter_chain(
             innovation = observed[k] - mean[0]
             head = factor[0, 0]
             variance = head * head + noise
-            innovations[k] = innovation
-            variances[k] = variance
+            logarithms += math.log(variance)
+            squares += innovation * innovation / variance
+            if keep == INNOVATIONS:
+                innovations[k] = innovation
+                variances[k] = variance
             shrink = math.sqrt(noise / variance)
             for i in range(d):
                 gain = factor[i, 0] * head / variance
-                gains[k, i] = gain
+                if keep == INNOVATIONS:
+                    gains[k, i] = gain
                 mean[i] += gain * innovation
                 factor[i, 0] *= shrink
-        if store:
+        if keep == STATES:
             means[k] = mean
             factors[k] = factor
-    return innovations, variances, gains, means, factors
+    return logarithms, squares, innovations, variances, gains, means, factors
 
 
 @_compiled
