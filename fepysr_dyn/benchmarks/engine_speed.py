@@ -1,30 +1,26 @@
-"""Speed of the evolution engine beside pyoperon and gplearn, one core each, in one run.
-
-``python -m fepysr_dyn.benchmarks.engine_speed`` prints evaluations per second for several numbers of rows and
-one tree of 17 nodes; with ``--cap 60`` also the processor time to a recovered answer on the Recover
-equations. Packages that are not installed are left out.
-"""
+"""The evolution engine beside pyoperon and gplearn, one core each: evaluations and time to an answer."""
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
-import sys
 import time
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.benchmarks.problems import BenchmarkProblem, load_problems
+from fepysr_dyn.benchmarks.units import Line, Unit
 
 Array = NDArray[np.float64]
 Predict = Callable[[Array], Array]
 
 #: The tree that every tool evaluates: 17 nodes with a sine, an exponential and a division.
 TREE = "sin(x*y + 0.5)/(exp(0.3*y) + x) - x*y"
+TASK = "fepysr_dyn.benchmarks.engine_speed:speed_unit"
+#: Seconds of the processor over which a rate is measured.
+SECONDS_TIMED = 2.0
 _SHARE = 0.98
 
 
@@ -191,36 +187,18 @@ TOOLS = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="+", default=[500, 50_000])
-    parser.add_argument("--seconds", type=float, default=2.0, help="processor time per rate")
-    parser.add_argument("--cap", type=float, help="seconds per search; without it only rates are measured")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--suite", default="recover")
-    chosen = parser.parse_args(arguments)
-    tools = {name: tool for name, tool in TOOLS.items() if importlib.util.find_spec(tool[0]) is not None}
-    write = sys.stdout.write
-    write(f"evaluations per second and core, tree of 17 nodes: {TREE}\n")
-    write(f"{'tool':<12}" + "".join(f"{rows:>12,}" for rows in chosen.rows) + "\n")
-    warnings.simplefilter("ignore")
-    for name, (_, rate, _) in tools.items():
-        cells = "".join(f"{rate(rows, chosen.seconds):>12,.0f}" for rows in chosen.rows)
-        write(f"{name:<12}{cells}\n")
-    if chosen.cap is None:
-        return
-    write(f"\nprocessor seconds to a recovered answer, capped at {chosen.cap:g} s\n")
-    for problem in load_problems(chosen.suite):
-        cells = ""
-        for _, _, answer in tools.values():
-            start = time.process_time()
-            predict = answer(problem, chosen.seed, chosen.cap)
-            seconds = time.process_time() - start
-            cells += f"{seconds:>12.1f}" if is_recovered(predict, problem) else f"{'-':>12}"
-        write(f"{problem.id:<14}{cells}\n")
-        sys.stdout.flush()
+def speed_unit(unit: Unit) -> Line:
+    """Measure a tool: evaluations per second at some number of rows, or the time to a recovered answer."""
+    tool = unit.setting["tool"]
+    if "rows" in unit.setting:
+        return {"rate": TOOLS[tool][1](unit.setting["rows"], SECONDS_TIMED)}
+    (problem,) = load_problems(unit.problem)
+    start = time.process_time()
+    predict = TOOLS[tool][2](problem, unit.seed, unit.setting["cap"])
+    seconds = time.process_time() - start
+    return {"recovered": is_recovered(predict, problem), "seconds": round(seconds, 3)}
 
 
-if __name__ == "__main__":
-    main()
+def installed_tools() -> list[str]:
+    """Return the tools that can be measured here."""
+    return [name for name, tool in TOOLS.items() if importlib.util.find_spec(tool[0]) is not None]

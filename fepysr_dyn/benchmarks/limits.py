@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from dataclasses import dataclass
@@ -39,6 +40,24 @@ def resident_megabytes(pid: int) -> float:
         return float(done.stdout or 0) / 1024
     except (OSError, ValueError):
         return 0.0
+
+
+def reset_peak() -> None:
+    """Forget the largest memory this process has had so far, where the system allows that."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_megabytes() -> float:
+    """Return the largest resident memory of this process since `reset_peak`."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    import resource
+
+    # In bytes on macOS, which has no /proc.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEGABYTE
 
 
 def _resident_linux(pid: int) -> float:

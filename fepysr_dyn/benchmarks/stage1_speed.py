@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import resource
 import time
 from dataclasses import replace
 from typing import Any
@@ -16,39 +15,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fepysr_dyn.benchmarks.stage1 import load, say
+from fepysr_dyn.benchmarks.limits import peak_megabytes, reset_peak
+from fepysr_dyn.benchmarks.units import Line, Unit
 
 Array = NDArray[np.float64]
 ROWS, EPOCHS, BATCH = 500, 100, 50
 STEPS = EPOCHS * ROWS // BATCH
-_TIMED_STEPS = 40
+TIMED_STEPS = 40
+TASK = "fepysr_dyn.benchmarks.stage1_speed:speed_unit"
+STRAIGHTFORWARD, BATCHED = "one module per unit", "batched"
 
 
-def report(seeds: list[int]) -> None:
-    """Print throughput of both, the ratio, the cost per run for 16 to 256 runs, and the memory.
+def speed_unit(unit: Unit) -> Line:
+    """Time the straightforward implementation on all cores, or the batched one with some number of runs."""
+    before = _load()
+    if unit.problem == STRAIGHTFORWARD:
+        rate, work = _straightforward()
+        return {"rate": rate, "cpu_seconds": work, "load": before}
+    runs = unit.setting["runs"]
+    reset_peak()
+    seconds, busy = _batched_seconds(runs)
+    return {
+        "seconds": seconds,
+        "rate": runs / seconds,
+        "cpu_seconds": busy / runs,
+        "peak_megabytes": peak_megabytes(),
+        "load": before,
+    }
 
-    The ratio of processor seconds is what the ratio of throughputs would be on an idle machine if both used
-    all its cores equally well.
-    """
-    del seeds
-    say(f"{EPOCHS} epochs, {ROWS} rows, 2 variables, depth 4, 4 copies of 6 operators, batch {BATCH}")
-    rate, work = _straightforward()
-    say(
-        f"one module per unit, one process per core: {rate:.4f} runs/s, {work:.1f} processor seconds a run"
-        f" (from {_TIMED_STEPS} steps a process)"
-    )
-    say(
-        f"{'runs':>6}{'seconds':>10}{'runs/s':>10}{'ratio':>8}{'ms per run':>12}"
-        f"{'cpu ms per run':>16}{'cpu ratio':>11}{'peak MB':>9}"
-    )
-    for runs in (16, 64, 256):
-        seconds, busy = _batched_seconds(runs)
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        speed = runs / seconds
-        say(
-            f"{runs:>6}{seconds:>10.2f}{speed:>10.2f}{speed / rate:>8.0f}{1000 * seconds / runs:>12.1f}"
-            f"{1000 * busy / runs:>16.1f}{work * runs / busy:>11.0f}{memory:>9.0f}   {load()}"
-        )
+
+def _load() -> float:
+    return round(os.getloadavg()[0], 1)
 
 
 def _data() -> tuple[Array, Array]:
@@ -61,11 +58,19 @@ def _batched_seconds(runs: int) -> tuple[float, float]:
     from fepysr_dyn.features.config import PRESETS
     from fepysr_dyn.features.training import train
 
+    _use_all_cores()
     config = replace(PRESETS["paper"], runs=runs, epochs=EPOCHS, batch_size=BATCH)
     train(*_data(), replace(config, epochs=1), seed=0)
     start, busy = time.perf_counter(), time.process_time()
     train(*_data(), config, seed=0)
     return time.perf_counter() - start, time.process_time() - busy
+
+
+def _use_all_cores() -> None:
+    """Let torch use the whole machine, as its rival does; the process of a unit has one thread otherwise."""
+    import torch
+
+    torch.set_num_threads(os.cpu_count() or 1)
 
 
 def _straightforward() -> tuple[float, float]:
@@ -88,9 +93,9 @@ def _straightforward_step(seed: int) -> tuple[float, float]:
     for _ in range(5):
         _step(network, X, y)
     start, busy = time.perf_counter(), time.process_time()
-    for _ in range(_TIMED_STEPS):
+    for _ in range(TIMED_STEPS):
         _step(network, X, y)
-    return (time.perf_counter() - start) / _TIMED_STEPS, (time.process_time() - busy) / _TIMED_STEPS
+    return (time.perf_counter() - start) / TIMED_STEPS, (time.process_time() - busy) / TIMED_STEPS
 
 
 def _network() -> Any:

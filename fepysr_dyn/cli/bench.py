@@ -134,7 +134,7 @@ def bench(
     plan = Plan(
         runs=_positive(chosen.runs if runs is None else runs, "--runs"),
         seed=seed,
-        cap=_positive(chosen.cap if cap is None else cap, "--cap"),
+        cap=_cap(cap, chosen),
         only=tuple(name.strip() for part in only for name in part.split(",") if name.strip()),
         noise=_levels(noise, chosen),
         clock="cpu" if cpu_time else "wall",
@@ -142,7 +142,7 @@ def bench(
     )
     if cpu_time and threads > 1:
         raise OptionError("--cpu-time: expected one thread per unit, found --threads " + str(threads))
-    wall = chosen.patience * plan.cap * (_BUSY if cpu_time else 1.0) + 60.0
+    wall = chosen.seconds(plan) * (_BUSY if cpu_time else 1.0)
     conditions = Conditions(Limits(wall, _positive(memory, "--memory")), plan.clock, plan.threads)
     if compare_workers:
         return _compare_workers(chosen, plan, conditions, max(2, workers), json)
@@ -157,7 +157,7 @@ def bench(
     if json:
         print_json(_document(chosen, run, tables, out))
     else:
-        _print(run, tables, [out, *written])
+        _print(run, tables, [*([] if show else [out]), *written])
     if not run.complete and not show:
         return INTERRUPTED
     return SOME_FAILED if any("error" in line for line in run.lines) else 0
@@ -253,7 +253,8 @@ def _print(run: Run, tables: Sequence[Table], files: Sequence[Path]) -> None:
             complain(f"warning: {line['problem']}, seed {line['seed']}: {line['error']}")
     if not run.complete:
         complain(f"the table is not complete: {len(run.lines)} units are there; the same command goes on")
-    print_text(f"written: {', '.join(map(str, files))}")
+    if files:
+        print_text(f"written: {', '.join(map(str, files))}")
 
 
 def _cell(value: Any) -> Any:
@@ -283,9 +284,17 @@ def _list(json: bool) -> int:
     if json:
         print_json([{"name": s.name, "title": s.title, "runs": s.runs, "cap": s.cap} for s in suites])
     else:
-        rows = [(one.name, one.title, one.runs, f"{one.cap:g} s") for one in suites]
+        rows = [(s.name, s.title, s.runs, "" if s.cap is None else f"{s.cap:g} s") for s in suites]
         print_table("", ("suite", "what", "runs", "cap"), rows)
     return 0
+
+
+def _cap(seconds: float | None, suite: Suite) -> float:
+    if seconds is None:
+        return suite.cap or 0.0
+    if suite.cap is None:
+        raise OptionError(f"--cap: the suite '{suite.name}' searches nothing, so there is nothing to cap")
+    return _positive(seconds, "--cap")
 
 
 def _levels(text: str | None, suite: Suite) -> tuple[float, ...]:

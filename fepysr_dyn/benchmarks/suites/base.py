@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fepysr_dyn.benchmarks.intervals import rate_text
 from fepysr_dyn.benchmarks.table import Table
@@ -79,9 +79,9 @@ class Suite:
     headline : callable
         Returns the state of a table in a few words.
     runs, cap, noise
-        What the plan has unless told; `noise` empty where there is none.
-    patience : float
-        A unit counts as hung after so many times the cap, and a minute.
+        What the plan has unless told; `cap` is None and `noise` empty where there is none.
+    searches, patience : float
+        A unit counts as hung after so many times the cap and so many seconds.
     """
 
     name: str
@@ -92,9 +92,14 @@ class Suite:
     headline: Callable[[Sequence[Line]], str]
     figures: Callable[[Sequence[Line]], dict[str, Figure]] | None = None
     runs: int = 1
-    cap: float = 60.0
+    cap: float | None = 60.0
     noise: tuple[float, ...] = ()
-    patience: float = 2.0
+    searches: float = 2.0
+    patience: float = 60.0
+
+    def seconds(self, plan: Plan) -> float:
+        """Return the seconds after which a unit counts as hung."""
+        return (self.searches * plan.cap if self.cap is not None else 0.0) + self.patience
 
 
 def recovered_so_far(lines: Sequence[Line]) -> str:
@@ -107,9 +112,9 @@ def is_recovered(line: Line) -> bool:
     return bool(line.get("recovered", False))
 
 
-def grouped(lines: Iterable[Line], *names: str) -> dict[tuple[object, ...], list[Line]]:
+def grouped(lines: Iterable[Line], *names: str) -> dict[tuple[Any, ...], list[Line]]:
     """Return lines by the values of some fields, in the order in which these occur."""
-    groups: dict[tuple[object, ...], list[Line]] = {}
+    groups: dict[tuple[Any, ...], list[Line]] = {}
     for line in lines:
         groups.setdefault(tuple(line.get(name) for name in names), []).append(line)
     return groups

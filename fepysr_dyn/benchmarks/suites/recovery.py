@@ -119,7 +119,7 @@ def _figures(suite: str, lines: Sequence[Line]) -> dict[str, Figure]:
 
 
 def _by_problem(lines: Sequence[Line]) -> dict[str, list[Line]]:
-    return {str(name): group for (name,), group in grouped(lines, "problem").items()}
+    return {name: group for (name,), group in grouped(lines, "problem").items()}
 
 
 def _others(problems: Sequence[BenchmarkProblem]) -> list[str]:

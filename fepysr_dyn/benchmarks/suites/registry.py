@@ -13,6 +13,15 @@ SUITES: dict[str, tuple[str, str]] = {
     "recover": ("recovery", "RECOVER"),
     "unrecover": ("unrecover", "SUITE"),
     "tyson": ("tyson", "SUITE"),
+    "noise": ("noise", "SUITE"),
+    "features": ("features", "SUITE"),
+    "ablation": ("ablation", "SUITE"),
+    "odes": ("odes", "SUITE"),
+    "derivatives": ("derivatives", "SUITE"),
+    "stage1-quality": ("stage1_quality", "SUITE"),
+    "stage1-speed": ("stage1_speed", "SUITE"),
+    "engine-speed": ("engine_speed", "SUITE"),
+    "ingest": ("ingest", "SUITE"),
 }
 
 

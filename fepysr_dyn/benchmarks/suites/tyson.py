@@ -37,7 +37,7 @@ def case_study_tables(lines: Sequence[Line]) -> list[Table]:
         best = best_line(group)
         rows.append(
             (
-                *("fepysr-dyn", _RATES[str(name)], f"{len(good)}/{len(group)}"),
+                *("fepysr-dyn", _RATES[name], f"{len(good)}/{len(group)}"),
                 rate_text(len(good), len(group)),
                 best and best["mse"],
                 median(line["seconds"] for line in good) if good else None,

@@ -32,7 +32,7 @@ def error_tables(lines: Sequence[Line]) -> list[Table]:
     """Return the smallest errors beside the paper's, and on how many problems ours is lower."""
     rows, lower, lower_front, exact = [], 0, 0, 0
     for (name,), group in grouped(lines, "problem").items():
-        (problem,) = load_problems(str(name))
+        (problem,) = load_problems(name)
         figures = problem.paper["min_mse"]
         chosen, front = (best_error(group, key) for key in ("mse", "front_mse"))
         lower += chosen < figures["fepysr"]

@@ -1,0 +1,76 @@
+"""The case study: trajectories, and the discovered equations integrated again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fepysr_dyn.benchmarks.figures.style import OURS, PAPER, SMALL, label, legend_above, panels
+from fepysr_dyn.benchmarks.paper import paper_figures
+from fepysr_dyn.benchmarks.suites.base import grouped
+from fepysr_dyn.benchmarks.suites.tyson import best_line
+from fepysr_dyn.benchmarks.units import Line
+from fepysr_dyn.errors import DataError
+from fepysr_dyn.expressions import parse
+from fepysr_dyn.model_files import load_model
+from fepysr_dyn.simulation import simulate
+from fepysr_dyn.stimulus import Steps
+from fepysr_dyn.system import OdeSystem
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+#: Levels that the data do not have.
+_UNSEEN = (0.8, 0.1, 0.35)
+
+
+def tyson_figure(lines: Sequence[Line]) -> Figure:
+    """Draw states and stimulus, the measured one on the left and one that nobody has seen on the right."""
+    truth = load_model("tyson_two_protein")
+    systems = {"fepysr-dyn, integrated again": (_discovered(truth, lines), OURS, "-")}
+    line = replace(truth, rates={**truth.rates, "X1": parse(paper_figures()["tyson"]["pysr"]["best"])})
+    systems["the paper's PySR formula for dX1/dt"] = (line, PAPER, "--")
+    stimuli = (truth.inputs["S"], Steps((0.0, 20.0, 40.0), _UNSEEN))
+    figure, grid = panels(3, 2, height=1.35, sharex=True, sharey="row", height_ratios=(2, 2, 1.1))
+    for column, (stimulus, title) in enumerate(
+        zip(stimuli, ("the measured stimulus", "a stimulus never seen"), strict=True)
+    ):
+        data = _run(truth, stimulus)
+        times = data["time"].to_numpy()
+        for row, state in enumerate(truth.states):
+            panel = grid[row, column]
+            every = slice(None, None, 25)
+            panel.plot(times[every], data[state][every], "o", color="0.75", markersize=3.5, label="data")
+            for text, (system, colour, style) in systems.items():
+                found = _run(system, stimulus)
+                panel.plot(times, found[state], style, color=colour, linewidth=1.1, label=text)
+                if colour == OURS:
+                    miss = float(np.max(np.abs(found[state].to_numpy() - data[state].to_numpy())))
+                    note = f"largest difference {miss:.1g}"
+                    panel.text(0.98, 0.06, note, transform=panel.transAxes, ha="right", fontsize=SMALL)
+            label(panel, y=state if column == 0 else "")
+        grid[2, column].plot(times, data["S"], drawstyle="steps-post", color="0.2", linewidth=1.1)
+        label(grid[2, column], x="time", y="S" if column == 0 else "")
+        label(grid[0, column], title=title)
+    legend_above(figure, grid[0, 0])
+    return figure
+
+
+def _discovered(truth: OdeSystem, lines: Sequence[Line]) -> OdeSystem:
+    """Return the system of the best formulas."""
+    best = {name: best_line(group) for (name,), group in grouped(lines, "problem").items()}
+    rates = {}
+    for state in truth.states:
+        line = best.get(f"tyson-{state}")
+        if line is None:
+            raise DataError(f"the figure of the case study needs a line of tyson-{state}, found none")
+        rates[state] = parse(line["expression"])
+    return replace(truth, name="discovered", rates=rates, parameters={}, assignments={}, units={})
+
+
+def _run(system: OdeSystem, stimulus: object) -> xr.Dataset:
+    return simulate(replace(system, inputs={"S": stimulus}), throw=False)[0]  # type: ignore[dict-item]
