@@ -14,11 +14,13 @@ from fepysr_dyn.cli.options import (
     Experiment,
     Inputs,
     Json,
+    Noise,
     Plot,
     Seed,
+    Sources,
     States,
     Time,
-    number_option,
+    TimeLimit,
 )
 from fepysr_dyn.cli.output import (
     noting_warnings,
@@ -48,14 +50,7 @@ _HELD_OUT = {
 
 
 def compare(
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA_OR_MODEL...",
-            help="CSV or NetCDF files, or the name or TOML file of a model, which is simulated first.",
-            show_default=False,
-        ),
-    ],
+    sources: Sources,
     inputs: Inputs = [],  # noqa: B006 (typer copies defaults)
     states: States = [],  # noqa: B006
     time: Time = "time",
@@ -63,10 +58,7 @@ def compare(
     breakpoints: Breakpoints = "auto",
     delimiter: Delimiter = ",",
     decimal: Decimal = ".",
-    noise: Annotated[
-        float,
-        typer.Option(help="Noise level α when a model is simulated.", parser=number_option, metavar="NUMBER"),
-    ] = 0.0,
+    noise: Noise = 0.0,
     ours: Annotated[bool, typer.Option("--ours/--no-ours", help="Also discover equations ourselves.")] = True,
     baselines: Annotated[
         list[str],
@@ -77,16 +69,7 @@ def compare(
             show_default=False,
         ),
     ] = [],  # noqa: B006
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--time-limit",
-            metavar="SECONDS",
-            show_default=False,
-            help="For each method.",
-            parser=number_option,
-        ),
-    ] = None,
+    time_limit: TimeLimit = None,
     plot: Plot = None,
     seed: Seed = 0,
     json: Json = False,

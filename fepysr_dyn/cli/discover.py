@@ -2,58 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fepysr_dyn.cli.found import interrupted_document, show_discovery, show_interrupted
 from fepysr_dyn.cli.options import (
     Breakpoints,
     Decimal,
     Delimiter,
+    Engine,
     Experiment,
     Inputs,
     Json,
+    Noise,
+    OutFolder,
     Seed,
+    Sources,
     States,
     Time,
-    read_data,
+    TimeLimit,
+    Workers,
 )
 from fepysr_dyn.cli.output import (
+    complain,
     noting_warnings,
     print_json,
-    print_table,
-    print_text,
     print_warnings,
     searching,
     typed_command,
 )
 from fepysr_dyn.cli.report import REPORT
+from fepysr_dyn.cli.sources import Source, read_source
+from fepysr_dyn.errors import OptionError, SearchInterrupted
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from fepysr_dyn.discovery import Discovery
-    from fepysr_dyn.system import OdeSystem
-    from fepysr_dyn.trajectories import Trajectories
+    from fepysr_dyn.discovery.run_files import RunSettings
 
 EXAMPLES = (
     "fepysr-dyn discover tyson_two_protein",
     "fepysr-dyn discover measurements.csv --input S -o found",
-    "fepysr-dyn discover model.toml --noise 0.01 --seed 3 --json",
+    "fepysr-dyn discover measurements.csv --input S -o found --resume",
+    "fepysr-dyn discover measurements.csv --config run.toml --seed 3 --json",
 )
 NOT_VALIDATED = 1
+INTERRUPTED = 130
+#: Seconds after Ctrl-C in which a search may end by itself.
+_PATIENCE = 1.3
 
 
 def discover(
     context: typer.Context,
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA_OR_MODEL...",
-            help="CSV or NetCDF files, or the name or TOML file of a model, which is simulated first.",
-            show_default=False,
-        ),
-    ],
+    sources: Sources,
     inputs: Inputs = [],  # noqa: B006 (typer copies defaults)
     states: States = [],  # noqa: B006
     time: Time = "time",
@@ -61,18 +67,24 @@ def discover(
     breakpoints: Breakpoints = "auto",
     delimiter: Delimiter = ",",
     decimal: Decimal = ".",
-    noise: Annotated[float, typer.Option(help="Noise level α when a model is simulated.")] = 0.0,
-    engine: Annotated[str, typer.Option(help="The search engine.")] = "portfolio",
-    time_limit: Annotated[
-        float | None,
-        typer.Option("--time-limit", metavar="SECONDS", show_default=False, help="For the search."),
-    ] = None,
-    out: Annotated[
+    noise: Noise = 0.0,
+    config: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", metavar="DIR", help="Folder for the result and its report.", show_default=False
+            "--config",
+            metavar="FILE",
+            help="A TOML file with settings and what is known about each equation; options given here come "
+            "before it.",
+            show_default=False,
         ),
     ] = None,
+    engine: Engine = "portfolio",
+    time_limit: TimeLimit = None,
+    workers: Workers = None,
+    out: OutFolder = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a run that was killed, from what is in the folder.")
+    ] = False,
     seed: Seed = 0,
     json: Json = False,
 ) -> int:
@@ -80,43 +92,24 @@ def discover(
 
     Derivatives are estimated, a right-hand side is searched for each state, constants are refitted where
     there is noise, and the system is integrated again and compared. Exit code 1: nothing reproduces the
-    data; the best attempt is shown.
+    data; the best attempts are shown. Ctrl-C shows what was found so far.
     """
-    from fepysr_dyn.discovery import DiscoveryConfig
-    from fepysr_dyn.discovery import discover as run_discovery
-    from fepysr_dyn.discovery.files import prepared_folder, save_result, to_document
-    from fepysr_dyn.interruption import interruptible
+    from fepysr_dyn.discovery.files import save_result, to_document
     from fepysr_dyn.report.page import write_report
-    from fepysr_dyn.search.registry import make_engine
 
-    make_engine(engine)
+    settings = _settings(context, config, out if resume else None)
+    if workers is not None and workers < 1:
+        raise OptionError(f"--workers: expected at least 1, found {workers}")
+    if resume and out is None:
+        raise OptionError("--resume: expected -o with the folder of the run that is to be continued")
     if out is not None:
-        prepared_folder(out)
-    with noting_warnings() as notes:
-        truth = _model(sources)
-        if truth is not None:
-            runs = _simulated(truth, noise, seed)
-        else:
-            runs = read_data(
-                [Path(source) for source in sources],
-                inputs,
-                states,
-                time=time,
-                experiment=experiment,
-                breakpoints=breakpoints,
-                delimiter=delimiter,
-                decimal=decimal,
-            )
-        with interruptible() as cancelled, searching() as progress:
-            found = run_discovery(
-                runs,
-                config=DiscoveryConfig(engine=engine),
-                seed=seed,
-                time_limit=time_limit,
-                progress=progress,
-                cancelled=cancelled,
-                truth=truth,
-            )
+        _prepare(out, settings, resume=resume)
+    try:
+        with noting_warnings() as notes:
+            source = _read(sources, settings)
+            found = _run(source, settings, workers, out)
+    except SearchInterrupted as interruption:
+        return _interrupted(interruption, out, json=json)
     found = replace(found, provenance={**found.provenance, "command": typed_command(context)})
     if out is not None:
         save_result(found, out)
@@ -125,43 +118,85 @@ def discover(
     if json:
         print_json(to_document(found))
     else:
-        show(found)
+        show_discovery(found)
     return 0 if found.validation.reproduced else NOT_VALIDATED
 
 
-def show(found: Discovery) -> None:
-    """Print equations, confidence and validation for people."""
-    from fepysr_dyn.discovery.display import rounded_text
+def _settings(context: typer.Context, config: Path | None, resumed: Path | None) -> RunSettings:
+    """Return the settings of the file, if there is one, and above them what was typed."""
+    from fepysr_dyn.discovery.run_files import FILE, RunSettings, read_run, same_but
 
-    print_text()
-    for state, rate in found.system.rates.items():
-        print_text(f"d{state}/dt = {rounded_text(rate)}")
-    print_text()
-    rows = []
-    for run in found.validation.runs:
-        for state in found.system.states:
-            rows.append((run.experiment, state, run.r2[state], run.nrmse[state], str(run.outcome)))
-    print_table("Integrated again", ("experiment", "state", "R²", "NRMSE", "outcome"), rows)
-    confidence = ", ".join(f"{state} {share:.0%}" for state, share in found.confidence.items())
-    print_text(f"Confidence (structure chosen again under resampling): {confidence}")
-    for state, score in found.validation.structure.items():
-        print_text(f"d{state}/dt {'equals' if score.recovered else 'differs from'} the true equation")
-    if not found.complete:
-        print_text("The search was cut short; more time may find more.")
-    if not found.validation.reproduced:
-        print_text(f"Not validated: smallest R² {found.validation.worst_r2:.3g}, more than 0.9 is needed.")
+    if config is None and resumed is not None and (resumed / FILE).is_file():
+        config = resumed / FILE
+    settings = RunSettings() if config is None else read_run(config)
+    known = {part.name for kind in (settings, settings.config, settings.data) for part in fields(kind)}
+    typed = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in context.params.items()
+        if name in known - {"config"} and _was_typed(context, name)
+    }
+    return same_but(settings, **typed)
 
 
-def _model(sources: list[str]) -> OdeSystem | None:
-    """Return the model if the only source names one."""
-    from fepysr_dyn.model_files import load_model
-
-    if len(sources) == 1 and (Path(sources[0]).suffix == ".toml" or not Path(sources[0]).suffix):
-        return load_model(sources[0])
-    return None
+def _was_typed(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
-def _simulated(system: OdeSystem, noise: float, seed: int) -> Trajectories:
-    from fepysr_dyn.simulation import simulate
+def _prepare(out: Path, settings: RunSettings, *, resume: bool) -> None:
+    """Make the folder; a run that does not resume starts with an empty one."""
+    from fepysr_dyn.discovery.checkpoint import clear_checkpoint
+    from fepysr_dyn.discovery.files import prepared_folder
+    from fepysr_dyn.discovery.journal import FILE as LOG
+    from fepysr_dyn.discovery.run_files import FILE, write_run
 
-    return simulate(system, noise=noise, seed=seed)
+    prepared_folder(out)
+    if not resume:
+        clear_checkpoint(out)
+        (out / LOG).unlink(missing_ok=True)
+    write_run(settings, out / FILE)
+
+
+def _read(sources: list[str], settings: RunSettings) -> Source:
+    options = {**vars(settings.data)}
+    inputs, states = list(options.pop("inputs")), list(options.pop("states"))
+    return read_source(sources, inputs, states, seed=settings.seed, **options)
+
+
+def _run(source: Source, settings: RunSettings, workers: int | None, out: Path | None) -> Discovery:
+    from fepysr_dyn.discovery import discover as run_discovery
+    from fepysr_dyn.interruption import interruptible
+
+    with ExitStack() as stack:
+        executor = _executor(stack, workers, len(source.runs.states))
+        cancelled = stack.enter_context(interruptible(_PATIENCE))
+        progress = stack.enter_context(searching())
+        return run_discovery(
+            source.runs,
+            config=settings.config,
+            seed=settings.seed,
+            time_limit=settings.time_limit,
+            progress=progress,
+            cancelled=cancelled,
+            truth=source.truth,
+            executor=executor,
+            checkpoint=out,
+        )
+
+
+def _executor(stack: ExitStack, workers: int | None, states: int) -> Executor | None:
+    """Return worker processes, or None where one process is enough."""
+    from fepysr_dyn.discovery.workers import WorkerPool, cores
+
+    count = min(cores(), states) if workers is None else workers
+    return stack.enter_context(WorkerPool(count, processes=states)) if count > 1 else None
+
+
+def _interrupted(interruption: SearchInterrupted, out: Path | None, *, json: bool) -> int:
+    if json:
+        print_json(interrupted_document(interruption.fronts))
+    else:
+        show_interrupted(interruption.fronts)
+    if out is not None:
+        complain(f"what is finished is kept in {out}; --resume continues from there")
+    return INTERRUPTED

@@ -43,6 +43,58 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 Seed = Annotated[
     int, typer.Option("--seed", help="Decides everything random.", parser=seed_option, metavar="N")
 ]
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA_OR_MODEL...",
+        help="CSV or NetCDF files, or the name or file of a model, which is simulated first.",
+        show_default=False,
+    ),
+]
+Noise = Annotated[
+    float,
+    typer.Option(
+        "--noise",
+        help="Noise level α when a model is simulated.",
+        parser=number_option,
+        metavar="NUMBER",
+        rich_help_panel=DATA,
+    ),
+]
+Engine = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="The search engine: portfolio, sparse, rational, parametric, evolution, pysr or operon.",
+    ),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit",
+        metavar="SECONDS",
+        help="For the search, in a comparison for each method; it only cuts short.",
+        parser=number_option,
+        show_default=False,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        help="Searches at the same time; as many as there are cores and states if not given.",
+        parser=count_option,
+        show_default=False,
+    ),
+]
+OutFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--out", metavar="DIR", help="Folder for the result and its report.", show_default=False
+    ),
+]
 Plot = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", help="Draw a figure (.png, .svg or .pdf).", show_default=False),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fepysr_dyn.cli.found import show_validation
 from fepysr_dyn.cli.options import (
     Breakpoints,
     Decimal,
@@ -14,16 +15,16 @@ from fepysr_dyn.cli.options import (
     Experiment,
     Inputs,
     Json,
+    Noise,
     Seed,
+    Sources,
     States,
     Time,
-    number_option,
 )
 from fepysr_dyn.cli.output import (
     noting_warnings,
     number,
     print_json,
-    print_table,
     print_text,
     print_warnings,
     working,
@@ -51,14 +52,7 @@ def validate(
             show_default=False,
         ),
     ],
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA_OR_MODEL...",
-            help="CSV or NetCDF files, or a model, which is simulated first.",
-            show_default=False,
-        ),
-    ],
+    sources: Sources,
     inputs: Inputs = [],  # noqa: B006 (typer copies defaults)
     states: States = [],  # noqa: B006
     time: Time = "time",
@@ -66,10 +60,7 @@ def validate(
     breakpoints: Breakpoints = "auto",
     delimiter: Delimiter = ",",
     decimal: Decimal = ".",
-    noise: Annotated[
-        float,
-        typer.Option(help="Noise level α when a model is simulated.", parser=number_option, metavar="NUMBER"),
-    ] = 0.0,
+    noise: Noise = 0.0,
     truth: Annotated[
         str | None,
         typer.Option(
@@ -116,25 +107,7 @@ def validate(
 
 def show(scores: Validation) -> None:
     """Print the scores for people."""
-    rows = []
-    for run in scores.runs:
-        diverged = "" if run.diverged_at is None else number(run.diverged_at)
-        for state, r2 in run.r2.items():
-            rows.append((run.experiment, state, r2, run.nrmse[state], str(run.outcome), diverged))
-    columns = ("experiment", "state", "R²", "NRMSE", "outcome", "diverged at")
-    print_table("Integrated again", columns, rows)
-    for run in scores.runs:
-        if run.message:
-            print_text(f"{run.experiment}: {run.message}")
-        if run.horizon is not None:
-            print_text(f"{run.experiment}: chaotic; compared up to t = {number(run.horizon)}")
-    for note in scores.notes:
-        print_text(note)
-    for state, score in scores.structure.items():
-        verdict = "equals" if score.recovered else "differs from"
-        shares = f"precision {score.precision:.0%}, recall {score.recall:.0%}"
-        same = ", same structure" if score.same_structure and not score.recovered else ""
-        print_text(f"d{state}/dt {verdict} the true equation ({shares} of the terms{same})")
+    show_validation(scores)
     if not scores.reproduced:
         print_text(f"Not reproduced: smallest R² {number(scores.worst_r2)}, more than 0.9 is needed.")
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.errors import OptionError, did_you_mean
 from fepysr_dyn.expressions import canonical, compile_expression, parse
-from fepysr_dyn.search.problem import DEFAULT_OPERATORS
+from fepysr_dyn.search.problem import BINARY_OPERATORS, DEFAULT_OPERATORS, UNARY_OPERATORS
+from fepysr_dyn.search.registry import ENGINES
 
 Array = NDArray[np.float64]
 
@@ -49,6 +50,11 @@ class EquationPrior:
                 raise OptionError(f"equation of '{state}': no column '{name}'{did_you_mean(name, names)}")
         for text in (*self.required, *self.forbidden, *self.bounds, *([self.known] if self.known else [])):
             parse(text, names)
+        for text, (low, high) in self.bounds.items():
+            if not low <= high:
+                raise OptionError(
+                    f"equation of '{state}': expected low <= high for '{text}', got {low}, {high}"
+                )
 
     def known_term(self) -> sympy.Expr:
         """Return the known part of the rate."""
@@ -106,6 +112,22 @@ class DiscoveryConfig:
     max_rows: int = 1000
     resamples: int = 20
     priors: Mapping[str, EquationPrior] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse effort that allows no work, and names that do not exist."""
+        for name, least in (("max_complexity", 1), ("evaluations", 1), ("max_rows", 1), ("resamples", 0)):
+            if getattr(self, name) < least:
+                raise OptionError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if not self.seconds_per_state > 0:
+            raise OptionError(f"seconds_per_state must be positive, got {self.seconds_per_state}")
+        for kind, names, known in (
+            ("engine", [self.engine], tuple(ENGINES)),
+            ("operator", self.operators, BINARY_OPERATORS + UNARY_OPERATORS),
+        ):
+            for name in names:
+                if name not in known:
+                    hint = did_you_mean(name, known) or f"; choose among {', '.join(known)}"
+                    raise OptionError(f"unknown {kind} '{name}'{hint}")
 
     def prior(self, state: str) -> EquationPrior:
         """Return what is known about a state's equation."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from fepysr_dyn.discovery.attempts import advice, reasons
 from fepysr_dyn.discovery.codec import read_dataset
 from fepysr_dyn.discovery.result import Discovery
 from fepysr_dyn.errors import DataError
@@ -37,8 +38,8 @@ def to_document(found: Discovery) -> dict[str, Any]:
             "complexity": _complexity(found, state),
             "confidence": found.confidence[state],
             "form": found.forms.get(state, "pointwise"),
-            "front": [_candidate_document(candidate) for candidate in found.fronts[state]],
-            "alternatives": [_candidate_document(candidate) for candidate in found.alternatives[state]],
+            "front": [candidate_document(candidate) for candidate in found.fronts[state]],
+            "alternatives": [candidate_document(candidate) for candidate in found.alternatives[state]],
             "features": [to_text(feature) for feature in found.features.get(state, ())],
         }
         for state, text in found.equations().items()
@@ -48,6 +49,8 @@ def to_document(found: Discovery) -> dict[str, Any]:
         "states": states,
         "constants": [vars(constant) for constant in found.constants],
         "validation": found.validation.to_dict(),
+        "reasons": list(reasons(found)),
+        "advice": list(advice(found)),
         "warnings": list(found.warnings),
         "seconds": found.seconds,
         "complete": found.complete,
@@ -173,7 +176,8 @@ def _candidates(entries: list[dict[str, Any]], symbols: tuple[str, ...]) -> tupl
     )
 
 
-def _candidate_document(candidate: Candidate) -> dict[str, Any]:
+def candidate_document(candidate: Candidate) -> dict[str, Any]:
+    """Return what a JSON document holds of a candidate."""
     return {
         "expression": to_text(candidate.expression),
         "complexity": candidate.complexity,

@@ -91,6 +91,8 @@ def discover(
     config = config or DiscoveryConfig()
     config.check(trajectories.states, trajectories.inputs)
     seeds = Seeds(seed)
+    if time_limit is not None and not time_limit > 0:
+        raise OptionError(f"a time limit must be positive seconds, got {time_limit}")
     journal = Journal(None if checkpoint is None else Path(checkpoint) / FILE)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, _identity(trajectories, config, seed))
     scheduler = Scheduler(Runtime(progress=progress, cancelled=cancelled), executor, keeper, journal)
@@ -144,8 +146,6 @@ def _limited(
     """Return the configuration with the time limit shared among the states."""
     if time_limit is None:
         return config
-    if not time_limit > 0:
-        raise OptionError(f"a time limit must be positive seconds, got {time_limit}")
     scheduler.until = time.time() + _SEARCH_SHARE * time_limit
     waves = math.ceil(states * len(FORMS) / scheduler.slots)
     share = _SEARCH_SHARE * time_limit / waves

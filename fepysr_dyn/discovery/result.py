@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -15,6 +15,9 @@ from fepysr_dyn.search.front import Candidate, ParetoFront
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories
 from fepysr_dyn.validation import Validation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,22 @@ class Discovery:
         from fepysr_dyn.discovery.files import save_result
 
         save_result(self, folder)
+
+    def plot(self) -> Figure:
+        """Draw the data with the equations integrated again over them."""
+        from fepysr_dyn.report.display import plot_discovery
+
+        return plot_discovery(self)
+
+    def _repr_html_(self) -> str:
+        from fepysr_dyn.report.display import discovery_html
+
+        return discovery_html(self)
+
+    def _repr_latex_(self) -> str:
+        from fepysr_dyn.report.display import discovery_latex
+
+        return discovery_latex(self)
 
     def __str__(self) -> str:
         return "\n".join(f"d{state}/dt = {rate}" for state, rate in self.equations().items())

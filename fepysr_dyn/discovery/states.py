@@ -52,19 +52,18 @@ def search_state(
         front = Portfolio([make_engine(name) for name in QUICK]).search(quick, runtime)
     if not any(surely_exact(candidate, problem) for candidate in front):
         if config.features and not runtime.must_stop():
-            features = _features(problem)
+            features = _features(problem, runtime)
         front = make_engine(config.engine).search(replace(problem, features=features), runtime).merge(front)
     allowed = _whole(state, front, problem, config)
     return StateSearch(state, allowed, choose(allowed, _whole_problem(state, problem, config)), features)
 
 
-def _features(problem: RegressionProblem) -> tuple[sympy.Expr, ...]:
-    from fepysr_dyn.features.extract import extract_features
+def _features(problem: RegressionProblem, runtime: Runtime) -> tuple[sympy.Expr, ...]:
+    from fepysr_dyn.stage_one import run_stage_one
 
-    library = extract_features(
-        np.ascontiguousarray(problem.matrix.T), problem.target, names=problem.names, seed=problem.seed
-    )
-    return tuple(library.expressions)
+    matrix = np.ascontiguousarray(problem.matrix.T)
+    library = run_stage_one(matrix, problem.target, problem.names, None, problem.seed, runtime)
+    return () if library is None else tuple(library.expressions)
 
 
 def _whole_problem(state: str, problem: RegressionProblem, config: DiscoveryConfig) -> RegressionProblem:

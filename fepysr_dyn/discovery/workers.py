@@ -50,6 +50,13 @@ def line() -> Line | None:
     return _line
 
 
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class WorkerPool(ProcessPoolExecutor):
     """A process pool for `discover(executor=...)`; leaving it ends its processes at once.
 
