@@ -118,7 +118,7 @@ class OdeSystem:
                     f"a unit is given for '{name}', which does not exist{did_you_mean(name, known)}"
                 )
         self._check_plans()
-        self._ordered_assignments()
+        self.ordered_assignments()
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ class OdeSystem:
         known: dict[str, sympy.Expr] = {}
         if numbers:
             known = {name: _number(value) for name, value in self.parameters.items()}
-        for name, expression in self._ordered_assignments():
+        for name, expression in self.ordered_assignments():
             known[name] = substitute(expression, known)
         explicit = {name: substitute(expression, known) for name, expression in self.rates.items()}
         for name, expression in explicit.items():
@@ -167,6 +167,16 @@ class OdeSystem:
         """Return the stimuli of an experiment."""
         return {name: plan.inputs.get(name, default) for name, default in self.inputs.items()}
 
+    def _repr_html_(self) -> str:
+        from fepysr_dyn.report.display import system_html
+
+        return system_html(self)
+
+    def _repr_latex_(self) -> str:
+        from fepysr_dyn.report.display import system_latex
+
+        return system_latex(self)
+
     def _check_names(self) -> None:
         seen: set[str] = set()
         for name in self.symbols:
@@ -189,7 +199,8 @@ class OdeSystem:
                         hint = did_you_mean(name, known)
                         raise ModelError(f"experiment '{plan.name}' sets an unknown {kind} '{name}'{hint}")
 
-    def _ordered_assignments(self) -> list[tuple[str, sympy.Expr]]:
+    def ordered_assignments(self) -> list[tuple[str, sympy.Expr]]:
+        """Return the assignments so that each comes after those it uses."""
         return list(_in_order(self.assignments))
 
 

@@ -19,15 +19,13 @@ STYLES = ("-", "--", ":")
 
 def comparison_figure(result: Comparison) -> Figure:
     """Draw one row per state: the first training experiment, and the first held-out one if there is one."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from fepysr_dyn.report.shown_figure import ShownFigure
 
     states = result.training.states[:MAX_STATES]
     parts = [("reconstruction", result.training)]
     if result.held_out is not None:
         parts.append(("generalization", result.held_out))
-    figure = Figure(figsize=(5.5 * len(parts), 1.5 + 2.0 * len(states)), layout="constrained", dpi=130)
-    FigureCanvasAgg(figure)
+    figure = ShownFigure(figsize=(5.5 * len(parts), 1.5 + 2.0 * len(states)), layout="constrained", dpi=130)
     panels = figure.subplots(len(states), len(parts), sharex="col", squeeze=False)
     for column, (label, measured) in enumerate(parts):
         run = measured[0]

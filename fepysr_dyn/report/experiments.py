@@ -69,7 +69,7 @@ def group_view(
     title: str, kind: str, scores: Sequence[RunScore], data: Trajectories | None, time_name: str
 ) -> Group:
     """Return all that is shown of some experiments."""
-    series = list(_series(scores, data, time_name))
+    series = list(paired(scores, data, time_name))
     pairs = zip(scores, series, strict=True)
     runs = tuple(_run_view(score, each, kind, index) for index, (score, each) in enumerate(pairs))
     states = tuple(scores[0].r2)
@@ -89,7 +89,9 @@ def group_view(
     )
 
 
-def _series(scores: Sequence[RunScore], data: Trajectories | None, time_name: str) -> Iterator[Series]:
+def paired(
+    scores: Sequence[RunScore], data: Trajectories | None, time_name: str = "time"
+) -> Iterator[Series]:
     """Put each score together with the data it was made on."""
     for index, score in enumerate(scores):
         measured = None

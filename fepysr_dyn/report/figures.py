@@ -77,13 +77,11 @@ def derivatives_figure(trajectories: Trajectories, derivatives: Derivatives, *, 
 
 
 def _panels(states: int, inputs: int, *, columns: int) -> tuple[Figure, NDArray[Any]]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from fepysr_dyn.report.shown_figure import ShownFigure
 
     heights = [2.2 if states < 5 else 1.6] * states + [1.2] * inputs
     size = (8.0 if columns == 1 else 11.0, 1.0 + sum(heights))
-    figure = Figure(figsize=size, layout="constrained", dpi=130)
-    FigureCanvasAgg(figure)  # draws without a display
+    figure = ShownFigure(figsize=size, layout="constrained", dpi=130)
     panels = figure.subplots(len(heights), columns, sharex=True, squeeze=False, height_ratios=heights)
     for panel in panels.flat:
         panel.spines[["top", "right"]].set_visible(False)

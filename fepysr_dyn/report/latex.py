@@ -10,8 +10,8 @@ from fepysr_dyn.system import OdeSystem
 _MOST_ORDERED = 3
 
 
-def latex_formula(expression: sympy.Expr, *, digits: int = 6) -> str:
-    r"""Return a formula as LaTeX, constants rounded to so many digits.
+def latex_formula(expression: sympy.Expr, *, digits: int = 6, flat: bool = False) -> str:
+    r"""Return a formula as LaTeX, constants rounded to so many digits, short fractions in a line if `flat`.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def latex_formula(expression: sympy.Expr, *, digits: int = 6) -> str:
     rounded = {number: sympy.Float(f"{float(number):.{digits}g}") for number in expression.atoms(sympy.Float)}
     # sympy orders terms by their powers, which it evaluates: exponential work for nested functions.
     order = "none" if function_nesting(expression) > _MOST_ORDERED else None
-    return str(sympy.latex(expression.xreplace(rounded), order=order, full_prec=False))
+    return str(sympy.latex(expression.xreplace(rounded), order=order, full_prec=False, fold_short_frac=flat))
 
 
 def latex_system(system: OdeSystem, *, digits: int = 6) -> str:

@@ -13,6 +13,7 @@ from fepysr_dyn.expressions import compile_expression, complexity, to_text
 if TYPE_CHECKING:
     import pandas as pd
     import sympy
+    from matplotlib.figure import Figure
 
     from fepysr_dyn.search.problem import RegressionProblem
 
@@ -110,6 +111,22 @@ class ParetoFront:
                 "engine": [c.engine for c in self],
             }
         )
+
+    def plot(self) -> Figure:
+        """Draw loss over complexity."""
+        from fepysr_dyn.report.display import plot_front
+
+        return plot_front(self)
+
+    def _repr_html_(self) -> str:
+        from fepysr_dyn.report.display import front_html
+
+        return front_html(self)
+
+    def _repr_latex_(self) -> str:
+        from fepysr_dyn.report.display import front_latex
+
+        return front_latex(self)
 
 
 def evaluate_candidate(expression: sympy.Expr, problem: RegressionProblem, engine: str) -> Candidate:

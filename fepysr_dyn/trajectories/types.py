@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import xarray as xr
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -80,6 +81,12 @@ class Trajectories:
         from fepysr_dyn.trajectories.checks import data_warnings
 
         return data_warnings(self)
+
+    def plot(self) -> Figure:
+        """Draw states and inputs over time."""
+        from fepysr_dyn.report.display import plot_trajectories
+
+        return plot_trajectories(self)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return one wide table with the columns experiment, time, states, inputs and known rates."""
