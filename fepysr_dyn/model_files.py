@@ -11,7 +11,7 @@ import sympy
 
 from fepysr_dyn.errors import ExpressionError, FepysrDynError, ModelError, did_you_mean
 from fepysr_dyn.expressions import parse, to_text
-from fepysr_dyn.reading import read_bounded
+from fepysr_dyn.plain_files import read_bounded
 from fepysr_dyn.stimulus import Stimulus, stimulus_from
 from fepysr_dyn.system import ExperimentPlan, OdeSystem, Protocol
 

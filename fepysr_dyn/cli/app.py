@@ -12,7 +12,19 @@ from typing import Annotated, NoReturn
 import typer
 
 from fepysr_dyn import __version__
-from fepysr_dyn.cli import bench, compare, derive, discover, features, fit, models, report, simulate, validate
+from fepysr_dyn.cli import (
+    bench,
+    compare,
+    derive,
+    discover,
+    export,
+    features,
+    fit,
+    models,
+    report,
+    simulate,
+    validate,
+)
 from fepysr_dyn.cli.output import complain
 from fepysr_dyn.errors import FepysrDynError
 
@@ -42,6 +54,7 @@ _add("fit", fit.fit, fit.EXAMPLES)
 _add("discover", discover.discover, discover.EXAMPLES)
 _add("validate", validate.validate, validate.EXAMPLES)
 _add("compare", compare.compare, compare.EXAMPLES)
+_add("export", export.export, export.EXAMPLES)
 _add("report", report.report, report.EXAMPLES)
 _add("bench", bench.bench, bench.EXAMPLES)
 
@@ -79,6 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # The reader of our output has left. Nothing may be flushed into the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
+    if code == INTERRUPTED:
+        # Who pressed Ctrl-C does not wait for libraries and their threads to tidy up.
+        sys.stderr.flush()
+        os._exit(code)
     sys.exit(code)
 
 

@@ -42,6 +42,20 @@ def read_source(
     return Source(read_data([Path(source) for source in sources], inputs, states, **data_options))
 
 
+def system_from(source: str) -> OdeSystem:
+    """Read a model, or the system of a saved discovery."""
+    from fepysr_dyn.errors import ModelError
+    from fepysr_dyn.model_files import load_model
+    from fepysr_dyn.plain_files import inside
+
+    folder = Path(source)
+    if folder.is_dir():
+        if not (folder / "system.toml").is_file():
+            raise ModelError(f"{folder}: expected the folder of a discovery with system.toml, found none")
+        return load_model(inside(folder, "system.toml"))
+    return load_model(source)
+
+
 def model_among(sources: list[str]) -> OdeSystem | None:
     """Return the model if the only source names one: a model file, or a name without an ending."""
     from fepysr_dyn.model_files import MODEL_SUFFIXES, load_model

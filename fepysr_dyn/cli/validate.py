@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,10 +28,9 @@ from fepysr_dyn.cli.output import (
     print_warnings,
     working,
 )
-from fepysr_dyn.cli.sources import model_among, read_source
+from fepysr_dyn.cli.sources import read_source, system_from
 
 if TYPE_CHECKING:
-    from fepysr_dyn.system import OdeSystem
     from fepysr_dyn.validation import Validation
 
 EXAMPLES = (
@@ -80,8 +78,8 @@ def validate(
     """
     from fepysr_dyn.validation import validate as run_validation
 
-    system = _system(model)
-    true_system = None if truth is None else _system(truth)
+    system = system_from(model)
+    true_system = None if truth is None else system_from(truth)
     with noting_warnings() as notes, working("reading"):
         source = read_source(
             sources,
@@ -110,17 +108,3 @@ def show(scores: Validation) -> None:
     show_validation(scores)
     if not scores.reproduced:
         print_text(f"Not reproduced: smallest R² {number(scores.worst_r2)}, more than 0.9 is needed.")
-
-
-def _system(source: str) -> OdeSystem:
-    """Read a model, or the system of a saved discovery."""
-    from fepysr_dyn.errors import ModelError
-    from fepysr_dyn.model_files import load_model
-
-    folder = Path(source)
-    if folder.is_dir():
-        if not (folder / "system.toml").is_file():
-            raise ModelError(f"{folder}: expected the folder of a discovery with system.toml, found none")
-        return load_model(str(folder / "system.toml"))
-    system = model_among([source])
-    return load_model(source) if system is None else system

@@ -7,6 +7,7 @@ and processor time. What it answers is plain data; no formula is evaluated.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -35,22 +36,24 @@ def main() -> None:
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     try:
-        import libsbml
-
-        antimony: Any = None
-        if kind == "antimony":
-            import antimony
+        libsbml = importlib.import_module("libsbml")
+        antimony = importlib.import_module("antimony") if kind == "antimony" else None
     except ImportError as error:
         answers.write(json.dumps({"missing": str(error.name)}))
         return
     content = sys.stdin.buffer.read()
     confine()
+    answer: dict[str, Any]
     try:
         text = content.decode("utf-8")
         if kind == "antimony":
             text = sbml_of(antimony, text)
         check_xml(text)
-        answer = {"model": Reader(libsbml, text).model()}
+        model = Reader(libsbml, text).model()
+        if kind == "antimony":
+            # What is declared to vary and has no rule is an input; Antimony has no place to say so.
+            model["annotation"]["inputs"] = [item["id"] for item in model["parameters"] if item["varies"]]
+        answer = {"model": model}
     except Refused as refusal:
         answer = {"refused": str(refusal)}
     except UnicodeDecodeError as error:
@@ -228,7 +231,8 @@ class Reader:
         }
 
     def _parameter(self, item: Any) -> dict[str, Any]:
-        return {"id": item.getId(), "value": shown(item.getValue()) if item.isSetValue() else None}
+        value = shown(item.getValue()) if item.isSetValue() else None
+        return {"id": item.getId(), "value": value, "varies": not item.getConstant()}
 
     def _rule(self, rule: Any) -> dict[str, Any]:
         kind = "rate" if rule.isRate() else "assignment" if rule.isAssignment() else "algebraic"
@@ -293,7 +297,6 @@ class Reader:
         if kind not in self._names:
             return ["unknown", node.getName() or "unknown"]
         return [self._names[kind], *arguments]
-
 
     def _operands(self, node: Any, kind: int) -> list[Any]:
         """Return the children; libsbml reads a + b + c as (a + b) + c, which is undone."""

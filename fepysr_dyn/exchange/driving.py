@@ -41,7 +41,7 @@ def pieces_of(name: str, stimulus: Stimulus) -> tuple[Piece, ...] | None:
         levels = stimulus(starts).tolist() if starts else []
         pieces = [Piece(start, level) for start, level in zip(starts, levels, strict=True)]
     elif isinstance(stimulus, Ramps | Sampled):
-        pieces = _lines(stimulus)
+        pieces = _merged(_lines(stimulus))
     else:
         raise ModelError(
             f"input '{name}': a stimulus of the class {type(stimulus).__name__} has no formula to export"
@@ -82,6 +82,22 @@ def _lines(stimulus: Ramps | Sampled) -> list[Piece]:
         slope = 0.0 if stop in jumps else (next_value - value) / (stop - start)
         found.append(Piece(start, value, slope))
     return [*found, Piece(*knots[-1])]
+
+
+def _merged(pieces: list[Piece]) -> list[Piece]:
+    """Join pieces that continue the same straight line, as the samples of a ramp do."""
+    size = max(abs(piece.value) for piece in pieces)
+    span = pieces[-1].start - pieces[0].start
+    ends = [piece.start for piece in pieces[1:]]
+    kept = pieces[:1]
+    for piece, end in zip(pieces[1:-1], ends[1:], strict=True):
+        last, length = kept[-1], end - piece.start
+        gap = abs(last.value + last.slope * (piece.start - last.start) - piece.value)
+        bend = abs(piece.slope - last.slope) * length
+        # What lies between the last sample before a jump and the jump may be as short as rounding.
+        if length > 1e-12 * span and max(gap, bend) > 1e-9 * size:
+            kept.append(piece)
+    return [*kept, *pieces[-1:]] if len(pieces) > 1 else kept
 
 
 def _line(piece: Piece, time: sympy.Symbol) -> sympy.Expr:

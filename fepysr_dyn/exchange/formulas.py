@@ -123,9 +123,9 @@ def _arithmetic(operator: str, values: list[float]) -> float:
             return math.pi
         case "exponentiale", []:
             return math.e
-        case ("min" | "max"), [_, *_]:
+        case (("min" | "max"), [_, *_]):
             return min(values) if operator == "min" else max(values)
-        case ("true" | "false"), []:
+        case (("true" | "false"), []):
             return float(operator == "true")
         case "not", [value]:
             return float(not value)
@@ -156,9 +156,7 @@ class _Expansion:
         if tree[0] in _LEAVES:
             return tree
         if tree[0] != "call":
-            return [
-                self.expand(part, values, active) if isinstance(part, list) else part for part in tree
-            ]
+            return [self.expand(part, values, active) if isinstance(part, list) else part for part in tree]
         name = tree[1]
         if name not in self._functions:
             raise ModelError(f"there is no function '{name}'")

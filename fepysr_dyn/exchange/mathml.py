@@ -34,9 +34,7 @@ def math_element(expression: sympy.Basic) -> Element:
 
 def _append(parent: Element, node: sympy.Basic) -> None:
     if node == TIME:
-        symbol = SubElement(
-            parent, "csymbol", {"encoding": "text", "definitionURL": TIME_SYMBOL}
-        )
+        symbol = SubElement(parent, "csymbol", {"encoding": "text", "definitionURL": TIME_SYMBOL})
         symbol.text = "t"
     elif node.is_Symbol:
         SubElement(parent, "ci").text = node.name

@@ -1,4 +1,4 @@
-"""What an SBML model says, after its own scoping rules: values at the start, rules, reactions, steps of inputs."""
+"""What an SBML model says by its own scoping rules: values at the start, rules, reactions, steps."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class SbmlModel:
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data
+        self._values: dict[str, float] = {}
+        self._pending: set[str] = set()
         self.compartments: dict[str, dict[str, Any]] = _by_id(data["compartments"], "compartment")
         self.species: dict[str, dict[str, Any]] = _by_id(data["species"], "species")
         self.parameters: dict[str, float | None] = {
@@ -45,8 +47,6 @@ class SbmlModel:
             for name, item in self.reactions.items()
             for index, change in enumerate(item["changes"])
         }
-        self._values: dict[str, float] = {}
-        self._pending: set[str] = set()
 
     @cached_property
     def moving(self) -> frozenset[str]:
@@ -76,7 +76,9 @@ class SbmlModel:
             for name, tree in event["assignments"].items():
                 fixed = name in self.parameters or (name in self.species and self.species[name]["fixed"])
                 if not fixed or name in self.moving or name in self.assignments:
-                    raise ModelError(f"{where} changes '{name}', which is not supported: only inputs may step")
+                    raise ModelError(
+                        f"{where} changes '{name}', which is not supported: only inputs may step"
+                    )
                 level = self.constant(self._formula(tree, where))
                 if not math.isfinite(level):
                     raise ModelError(f"{where} sets '{name}' to a value that varies, which is not supported")
@@ -156,7 +158,9 @@ class SbmlModel:
         amount, concentration = _optional(item["amount"]), _optional(item["concentration"])
         size = self.size(item["compartment"])
         if item["substance_only"]:
-            return amount if amount is not None else math.nan if concentration is None else concentration * size
+            return (
+                amount if amount is not None else math.nan if concentration is None else concentration * size
+            )
         if concentration is not None:
             return concentration
         return math.nan if amount is None else amount / size if size else math.nan
@@ -216,7 +220,9 @@ class SbmlModel:
         if own is not None and own in self.initial:
             return ["number", evaluate(self.initial[own], self.value)]
         if change["stoichiometry"] is None:
-            raise ModelError(f"reaction '{reaction}': the stoichiometry of '{change['species']}' is not given")
+            raise ModelError(
+                f"reaction '{reaction}': the stoichiometry of '{change['species']}' is not given"
+            )
         value = number_of(change["stoichiometry"])
         return ["number", int(value) if value.is_integer() and abs(value) < 1e9 else value]
 
@@ -229,7 +235,7 @@ class SbmlModel:
                 if math.isfinite(time):
                     return time
         raise ModelError(
-            f"{where} is not supported: only steps of an input at a fixed time are, triggered by time >= number"
+            f"{where} is not supported: only steps of an input at a fixed time are (trigger: time >= number)"
         )
 
 

@@ -18,7 +18,7 @@ from fepysr_dyn.exchange.sbml_model import SbmlModel
 from fepysr_dyn.exchange.sbml_writing import free_name, identifier
 from fepysr_dyn.exchange.spelling import spelled
 from fepysr_dyn.expressions import is_name, parse
-from fepysr_dyn.reading import read_bounded
+from fepysr_dyn.plain_files import read_bounded
 from fepysr_dyn.stimulus import Constant, Steps, Stimulus
 from fepysr_dyn.system import COLUMN_NAMES, MAX_SAMPLES, OdeSystem, Protocol
 

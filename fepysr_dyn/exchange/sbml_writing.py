@@ -37,37 +37,35 @@ def to_sbml(system: OdeSystem, experiment: str | None = None) -> str:
     Examples
     --------
     >>> from fepysr_dyn import load_model
-    >>> to_sbml(load_model("lorenz")).startswith("<?xml")
+    >>> to_sbml(loadmodel_element("lorenz")).startswith("<?xml")
     True
     """
     initial, inputs = conditions(system, experiment)
     pieces = {name: pieces_of(name, stimulus) for name, stimulus in inputs.items()}
-    rules = [_rule("assignmentRule", name, value) for name, value in system.assignments.items()]
+    rules = [rule_element("assignmentRule", name, value) for name, value in system.assignments.items()]
     values: dict[str, float | None] = {**dict.fromkeys(system.assignments), **initial}
     for name, stimulus in inputs.items():
         if is_level(pieces[name]):
             values[name] = float(stimulus([0.0])[0])
         else:
             values[name] = None
-            rules.append(_rule("assignmentRule", name, formula_of(name, stimulus, TIME)))
-    rules += [_rule("rateRule", name, rate) for name, rate in system.rates.items()]
-    model = _model(system)
-    _append_all(
+            rules.append(rule_element("assignmentRule", name, formula_of(name, stimulus, TIME)))
+    rules += [rule_element("rateRule", name, rate) for name, rate in system.rates.items()]
+    model = model_element(system)
+    append_all(
         model,
         "listOfParameters",
         [
-            *(_parameter(name, value, constant=True) for name, value in system.parameters.items()),
-            *(_parameter(name, value, constant=False) for name, value in values.items()),
+            *(parameter_element(name, value, constant=True) for name, value in system.parameters.items()),
+            *(parameter_element(name, value, constant=False) for name, value in values.items()),
         ],
     )
-    _append_all(model, "listOfRules", rules)
-    _append_all(model, "listOfEvents", _events(pieces, taken=set(system.symbols)))
+    append_all(model, "listOfRules", rules)
+    append_all(model, "listOfEvents", _events(pieces, taken=set(system.symbols)))
     return as_text(model)
 
 
-def conditions(
-    system: OdeSystem, experiment: str | None
-) -> tuple[dict[str, float], Mapping[str, Stimulus]]:
+def conditions(system: OdeSystem, experiment: str | None) -> tuple[dict[str, float], Mapping[str, Stimulus]]:
     """Return the initial values and inputs of an experiment, or the system's own."""
     plan = ExperimentPlan("default")
     if experiment is not None:
@@ -93,7 +91,8 @@ def as_text(model: Element) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def _model(system: OdeSystem) -> Element:
+def model_element(system: OdeSystem) -> Element:
+    """Return an empty model with what is known about the system."""
     model = Element("model", {"id": identifier(system.name), "name": _clean(system.title or system.name)})
     remarks = [text for text in (system.description, system.reference) if text]
     if remarks:
@@ -114,14 +113,16 @@ def _model(system: OdeSystem) -> Element:
     return model
 
 
-def _parameter(name: str, value: float | None, *, constant: bool) -> Element:
+def parameter_element(name: str, value: float | None, *, constant: bool) -> Element:
+    """Return a parameter, with a value where a rule does not give it."""
     about = {"id": name, "constant": "true" if constant else "false"}
     if value is not None:
         about["value"] = repr(float(value))
     return Element("parameter", about)
 
 
-def _rule(kind: str, name: str, expression: sympy.Expr) -> Element:
+def rule_element(kind: str, name: str, expression: sympy.Expr) -> Element:
+    """Return a rule, or another element of that kind for a variable."""
     rule = Element(kind, {"variable": name})
     rule.append(math_element(expression))
     return rule
@@ -137,12 +138,14 @@ def _events(pieces: Mapping[str, tuple[Piece, ...] | None], taken: set[str]) -> 
                     steps.setdefault(part.start, {})[name] = part.value
     events = []
     for index, (time, levels) in enumerate(sorted(steps.items()), start=1):
-        event = Element("event", {"id": free_name(f"step_{index}", taken), "useValuesFromTriggerTime": "true"})
+        event = Element(
+            "event", {"id": free_name(f"step_{index}", taken), "useValuesFromTriggerTime": "true"}
+        )
         trigger = SubElement(event, "trigger", {"initialValue": "true", "persistent": "true"})
         trigger.append(math_element(sympy.Ge(TIME, sympy.Float(time), evaluate=False)))
         assignments = SubElement(event, "listOfEventAssignments")
-        for name, level in levels.items():
-            assignment = SubElement(assignments, "eventAssignment", {"variable": name})
+        for stepped, level in levels.items():
+            assignment = SubElement(assignments, "eventAssignment", {"variable": stepped})
             assignment.append(math_element(sympy.Float(level)))
         events.append(event)
     return events
@@ -156,7 +159,8 @@ def free_name(name: str, taken: set[str]) -> str:
     return name
 
 
-def _append_all(model: Element, kind: str, children: list[Element]) -> None:
+def append_all(model: Element, kind: str, children: list[Element]) -> None:
+    """Append a list of elements, if there are any: SBML allows no empty lists."""
     if children:
         SubElement(model, kind).extend(children)
 

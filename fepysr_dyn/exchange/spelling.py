@@ -1,4 +1,4 @@
-"""Formulas as nested lists to text in our own grammar, so that `expressions.parse` bounds what they may ask for."""
+"""Formulas as nested lists to text in our own grammar: `expressions.parse` bounds what they may ask for."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def _text(tree: Tree) -> tuple[str, int]:
 
 def _arithmetic(operator: str, arguments: list[Tree]) -> tuple[str, int]:
     match operator, arguments:
-        case ("plus" | "times"), []:
+        case (("plus" | "times"), []):
             return ("0" if operator == "plus" else "1"), _ATOM
-        case ("plus" | "times"), [only]:
+        case (("plus" | "times"), [only]):
             return _text(only)
         case "plus", _:
             return " + ".join(_within(a, _PRODUCT) for a in arguments), _SUM
@@ -120,11 +120,11 @@ def _condition(tree: Tree, *, denied: bool = False) -> str:
             return f"({left} <= {right}) & ({left} >= {right})"
         return f"({left} < {right}) | ({left} > {right})"
     match operator, arguments:
-        case ("true" | "false"), []:
+        case (("true" | "false"), []):
             return "True" if (operator == "true") != denied else "False"
         case "not", [inner]:
             return _condition(inner, denied=not denied)
-        case ("and" | "or"), [_, *_]:
+        case (("and" | "or"), [_, *_]):
             sign = " & " if (operator == "and") != denied else " | "
             return sign.join(f"({_condition(part, denied=denied)})" for part in arguments)
         case "implies", [first, second]:

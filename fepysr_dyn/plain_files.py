@@ -1,10 +1,10 @@
-"""Files that may come from a stranger, read only if they are files and not too large."""
+"""Files and folders that may come from a stranger: plain, of bounded size, nothing outside of the folder."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from fepysr_dyn.errors import ModelError
+from fepysr_dyn.errors import DataError, ModelError
 
 
 def read_bounded(path: Path, most: int, what: str) -> bytes:
@@ -28,3 +28,23 @@ def read_bounded(path: Path, most: int, what: str) -> bytes:
     if len(content) > most:
         raise ModelError(f"{path}: expected {what} of at most {most} bytes")
     return content
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return the path of a file in a folder, unless a link there leads out of it.
+
+    Raises
+    ------
+    DataError
+        If reading or writing the file would read or write another one.
+    """
+    path = folder / name
+    try:
+        leads_out = path.is_symlink() and not path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):
+        leads_out = True
+    if leads_out or Path(name).name != name:
+        raise DataError(
+            f"{path}: expected a file of this folder, found a link or a name that leads out of it"
+        )
+    return path
