@@ -5,14 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fepysr_dyn.benchmarks.problems import far_box
+from fepysr_dyn.benchmarks.recovery import equal_beyond
 from fepysr_dyn.benchmarks.unseen import unseen_runs
+from fepysr_dyn.expressions import same_structure
 from fepysr_dyn.model_files import load_model
 from fepysr_dyn.simulation import simulate
+from fepysr_dyn.validation import data_box
 
 if TYPE_CHECKING:
     from fepysr_dyn.benchmarks.units import Line, Unit
-    from fepysr_dyn.comparison import Comparison, Entry
+    from fepysr_dyn.comparison import Entry
     from fepysr_dyn.discovery import Discovery
+    from fepysr_dyn.system import OdeSystem
+    from fepysr_dyn.trajectories import Trajectories
     from fepysr_dyn.validation import Validation
 
 TASK = "fepysr_dyn.benchmarks.discovery:discover_unit"
@@ -39,7 +47,7 @@ def discover_unit(unit: Unit) -> Line:
         seed=unit.seed,
         time_limit=cap,
     )
-    states = state_results(found, comparison)
+    states = state_results(found, system, runs)
     return {
         "recovered": all(state["recovered"] for state in states.values()),
         "states": states,
@@ -50,21 +58,26 @@ def discover_unit(unit: Unit) -> Line:
     }
 
 
-def state_results(found: Discovery, comparison: Comparison) -> dict[str, dict[str, Any]]:
-    """Return what was found for each state, whether it is right, and how sure we were."""
-    from fepysr_dyn.comparison import OURS
+def state_results(found: Discovery, truth: OdeSystem, runs: Trajectories) -> dict[str, dict[str, Any]]:
+    """Return what was found for each state, whether it is right, and how sure we were.
 
-    scores = comparison[OURS].reconstruction
-    structure = {} if scores is None else scores.structure
-    equations = found.equations()
-    return {
-        state: {
+    Right means right also far from the data: along a trajectory a series can follow anything.
+    """
+    columns = {
+        name: np.concatenate([run[name].to_numpy() for run in runs]) for name in (*runs.states, *runs.inputs)
+    }
+    near, far = data_box(runs), far_box(columns)
+    rates, true_rates, equations = found.system.explicit_rates(), truth.explicit_rates(), found.equations()
+    results = {}
+    for state, true_rate in true_rates.items():
+        is_recovered = equal_beyond(rates[state], true_rate, near, far)
+        results[state] = {
             "expression": equations[state],
             "confidence": found.confidence.get(state),
-            **structure[state].to_dict(),
+            "recovered": is_recovered,
+            "same_structure": is_recovered or same_structure(rates[state], true_rate, far),
         }
-        for state in structure
-    }
+    return results
 
 
 def method_result(entry: Entry) -> dict[str, Any]:

@@ -27,6 +27,8 @@ SUITES = ("standard", "recover", "unrecover", "sensitivity", "all", "tyson")
 #: A box reaches this much beyond the data: a share of the range, or standard deviations of a normal.
 _WIDER = 0.5
 _DEVIATIONS = 4.0
+#: Ranges of a trajectory by which the far box reaches beyond it.
+_FAR = 30.0
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,11 @@ class BenchmarkProblem:
                 margin = _WIDER * (high - low)
                 ranges[name] = (low - margin if low < 0 else max(0.0, low - margin), high + margin)
         return ranges
+
+    @property
+    def far_box(self) -> dict[str, tuple[float, float]] | None:
+        """A second, much wider box for data that excite a function too little to tell it from a series."""
+        return None
 
     def sample(self, seed: int) -> tuple[dict[str, Array], Array]:
         """Draw the columns and the noise-free target; one seed, one data set."""
@@ -181,9 +188,28 @@ class RateProblem(BenchmarkProblem):
             ranges[name] = (low - _WIDER * (high - low), high + _WIDER * (high - low))
         return ranges
 
+    @property
+    def far_box(self) -> dict[str, tuple[float, float]] | None:
+        """Ranges far beyond the trajectory."""
+        return far_box(self.columns)
+
     def sample(self, seed: int) -> tuple[dict[str, Array], Array]:
         """Return the trajectory and the exact rate on it; the same for every seed."""
         return dict(self.columns), self.evaluate(self.columns)
+
+
+def far_box(columns: Mapping[str, Array]) -> dict[str, tuple[float, float]]:
+    """Return ranges far beyond a trajectory, on which no series follows another function.
+
+    A polynomial of degree 5 follows a logistic function to 1e-15 along a short trajectory, and to nine
+    digits on a box twice as wide. What was never negative stays so.
+    """
+    ranges = {}
+    for name, values in columns.items():
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        margin = _FAR * (high - low) or abs(low) or 1.0
+        ranges[name] = (max(0.0, low - margin) if low >= 0 else low - margin, high + margin)
+    return ranges
 
 
 def _rates(model: str) -> list[BenchmarkProblem]:

@@ -62,7 +62,7 @@ def test_real_units_of_every_kind():
     assert max(entry["largest"] for entry in exact["rows"]) < 1e-9
     assert derivative_unit(Unit("derivatives", "smoothing_spline", 0, {"samples": 1000}))["seconds"] > 0
     noisy = measure("michaelis_menten", 0.05, 3, peers=lambda runs, state, size: {"a": size})
-    assert all(0 < entry["error"] and entry["peers"]["a"] > 0 for entry in noisy)
+    assert all(entry["error"] > 0 and entry["peers"]["a"] > 0 for entry in noisy)
 
 
 @pytest.mark.slow

@@ -3,9 +3,9 @@ import pytest
 import sympy
 
 from fepysr_dyn.benchmarks.problems import load_problems
-from fepysr_dyn.benchmarks.recovery import fit_unit, noisy_target, recovered
+from fepysr_dyn.benchmarks.recovery import fit_unit, judged_again, noisy_target, recovered
 from fepysr_dyn.benchmarks.units import Unit
-from fepysr_dyn.expressions import parse
+from fepysr_dyn.expressions import compile_expression, equivalent, parse
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,28 @@ from fepysr_dyn.expressions import parse
 def test_recovery_is_equality_on_a_wider_box(name, text, expected):
     (problem,) = load_problems(name)
     assert recovered(parse(text), problem) is expected
+
+
+SERIES = (
+    "6.371223852817092e-05*X1**5 - 9.464643347379625e-05*X1**4 - 0.002548204683903883*X1**3 "
+    "+ 0.002327333674286615*X1**2 + 0.1242992530772345*X1 - X2 + 0.46257017750187646"
+)
+
+
+def test_a_series_that_follows_the_trajectory_is_not_the_truth():
+    """To 1e-15 along the data, to nine digits on a box twice as wide, and still another function."""
+    (problem,) = load_problems("tyson-X2")
+    columns, target = problem.sample(0)
+    found = parse(SERIES)
+    values = compile_expression(found, problem.variables)(*(columns[name] for name in problem.variables))
+    assert np.max(np.abs(values - target)) < 1e-13
+    assert equivalent(found, problem.expression, problem.box, rtol=1e-9)
+    assert not recovered(found, problem)
+    line = {"problem": "tyson-X2", "seed": 0, "noise": 0.0, "recovered": True, "expression": SERIES}
+    assert not judged_again(line)["recovered"]
+    assert judged_again({**line, "expression": "1/(1 + exp(0.15 - 0.5*X1)) - X2"})["recovered"]
+    # Constants that a fit leaves wrong in their last digits are no other function.
+    assert recovered(parse("1/(1 + exp(0.15000000002 - 0.50000000003*X1)) - X2"), problem)
 
 
 def test_with_noise_the_structure_counts():

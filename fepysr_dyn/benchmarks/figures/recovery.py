@@ -47,8 +47,8 @@ def _draw(panel: Axes, groups: Sequence[tuple[str, list[Line]]], size: int) -> N
         rates,
         yerr=np.maximum(0.0, np.array([rates - bounds[0], bounds[1] - rates])),
         fmt="none",
-        ecolor="0.2",
-        elinewidth=0.6,
+        ecolor="black",
+        elinewidth=0.8,
         capsize=1.2,
         capthick=0.6,
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from fepysr_dyn.benchmarks.figures.style import OURS, PAPER, SMALL, label, legend_above, panels
 from fepysr_dyn.benchmarks.paper import paper_figures
+from fepysr_dyn.benchmarks.recovery import judged_again
 from fepysr_dyn.benchmarks.suites.base import grouped
 from fepysr_dyn.benchmarks.suites.tyson import best_line
 from fepysr_dyn.benchmarks.units import Line
@@ -62,7 +63,8 @@ def tyson_figure(lines: Sequence[Line]) -> Figure:
 
 def _discovered(truth: OdeSystem, lines: Sequence[Line]) -> OdeSystem:
     """Return the system of the best formulas."""
-    best = {name: best_line(group) for (name,), group in grouped(lines, "problem").items()}
+    judged = [judged_again(line) for line in lines]
+    best = {name: best_line(group) for (name,), group in grouped(judged, "problem").items()}
     rates = {}
     for state in truth.states:
         line = best.get(f"tyson-{state}")
