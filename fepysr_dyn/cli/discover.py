@@ -54,7 +54,7 @@ EXAMPLES = (
 NOT_VALIDATED = 1
 INTERRUPTED = 130
 #: Seconds after Ctrl-C in which a search may end by itself.
-_PATIENCE = 1.3
+_PATIENCE = 0.8
 
 
 def discover(

@@ -23,7 +23,7 @@ from fepysr_dyn.search.problem import Progress, Runtime
 #: Seconds between two looks at whether the user cancelled.
 _PATIENCE = 0.1
 #: Seconds for running units to hand over what they have after a cancellation.
-_GRACE = 1.0
+_GRACE = 0.6
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,11 @@ _PRELOADED = [
     *(f"fepysr_dyn.search.{name}" for name in ("sparse", "rational", "parametric", "evolution")),
     *("scipy.linalg", "scipy.optimize", "scipy.integrate", "xarray", "symengine"),
 ]
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_ENVIRONMENT = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    # After Ctrl-C this process may leave without tidying up; the helpers of multiprocessing do it silently.
+    "PYTHONWARNINGS": "ignore",
+}
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,8 @@ class WorkerPool(ProcessPoolExecutor):
         methods = multiprocessing.get_all_start_methods()
         context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
         self.slots = workers
-        self._line = Line(context.Queue(), context.Event())
-        with _environment(_ONE_THREAD):
+        with _environment(_ENVIRONMENT):
+            self._line = Line(context.Queue(), context.Event())
             if "forkserver" in methods:
                 from multiprocessing import forkserver
 
@@ -105,8 +109,6 @@ class WorkerPool(ProcessPoolExecutor):
         self.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.kill()
-        for process in processes:
-            process.join(1.0)
         self._line.messages.close()
         self._line.messages.cancel_join_thread()
 
