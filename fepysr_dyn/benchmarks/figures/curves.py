@@ -27,7 +27,7 @@ def loss_curves_figure(lines: Sequence[Line]) -> Figure:
     counts = sorted({line["top"] for line in known})
     shades = colormaps["viridis"](np.linspace(0.0, 0.9, max(1, len(counts))))
     rows = max(1, -(-len(groups) // _COLUMNS))
-    figure, grid = panels(rows, _COLUMNS, height=1.5, sharey=True)
+    figure, grid = panels(rows, min(_COLUMNS, max(1, len(groups))), height=1.5, sharey=True)
     for panel in grid.flat[len(groups) :]:
         panel.set_visible(False)
     for panel, ((name,), group) in zip(grid.flat, groups, strict=False):

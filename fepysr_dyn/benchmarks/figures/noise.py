@@ -86,4 +86,7 @@ def _metric(panel: Axes, lines: Sequence[Line], problems: Sequence[str], key: st
         linewidth=1.0,
     )
     panel.axhline(1.0, color="0.7", linewidth=0.6, zorder=0)
-    panel.set_ylim(0, max([1.3, *(1.1 * value for value in ours if np.isfinite(value))]))
+    known = [value for value in ours if np.isfinite(value)]
+    panel.set_ylim(
+        min([0.5, *(0.9 * value for value in known)]), max([1.3, *(1.1 * value for value in known)])
+    )

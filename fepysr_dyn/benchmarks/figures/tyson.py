@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fepysr_dyn.benchmarks.figures.style import OURS, PAPER, SMALL, label, legend_above, panels
+from fepysr_dyn.benchmarks.figures.style import OURS, PAPER, label, legend_above, panels
 from fepysr_dyn.benchmarks.paper import paper_figures
 from fepysr_dyn.benchmarks.recovery import judged_again
 from fepysr_dyn.benchmarks.suites.base import grouped
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 #: Levels that the data do not have.
 _UNSEEN = (0.8, 0.1, 0.35)
+#: Samples between two dots, and the least error that is drawn.
+_EVERY = 25
+_LEAST_ERROR = 1e-16
 
 
 def tyson_figure(lines: Sequence[Line]) -> Figure:
@@ -34,29 +37,32 @@ def tyson_figure(lines: Sequence[Line]) -> Figure:
     truth = load_model("tyson_two_protein")
     systems = {"fepysr-dyn, integrated again": (_discovered(truth, lines), OURS, "-")}
     line = replace(truth, rates={**truth.rates, "X1": parse(paper_figures()["tyson"]["pysr"]["best"])})
-    systems["the paper's PySR formula for dX1/dt"] = (line, PAPER, "--")
+    systems["the paper's PySR formula for dX1/dt, as printed"] = (line, PAPER, "--")
     stimuli = (truth.inputs["S"], Steps((0.0, 20.0, 40.0), _UNSEEN))
-    figure, grid = panels(3, 2, height=1.35, sharex=True, sharey="row", height_ratios=(2, 2, 1.1))
-    for column, (stimulus, title) in enumerate(
-        zip(stimuli, ("the measured stimulus", "a stimulus never seen"), strict=True)
-    ):
+    figure, grid = panels(4, 2, height=1.3, sharex=True, sharey="row", height_ratios=(2, 2, 1.6, 1))
+    titles = ("the measured stimulus", "a stimulus never seen")
+    for column, (stimulus, title) in enumerate(zip(stimuli, titles, strict=True)):
         data = _run(truth, stimulus)
         times = data["time"].to_numpy()
         for row, state in enumerate(truth.states):
-            panel = grid[row, column]
-            every = slice(None, None, 25)
-            panel.plot(times[every], data[state][every], "o", color="0.75", markersize=3.5, label="data")
-            for text, (system, colour, style) in systems.items():
-                found = _run(system, stimulus)
-                panel.plot(times, found[state], style, color=colour, linewidth=1.1, label=text)
-                if colour == OURS:
-                    miss = float(np.max(np.abs(found[state].to_numpy() - data[state].to_numpy())))
-                    note = f"largest difference {miss:.1g}"
-                    panel.text(0.98, 0.06, note, transform=panel.transAxes, ha="right", fontsize=SMALL)
-            label(panel, y=state if column == 0 else "")
-        grid[2, column].plot(times, data["S"], drawstyle="steps-post", color="0.2", linewidth=1.1)
-        label(grid[2, column], x="time", y="S" if column == 0 else "")
+            every = slice(None, None, _EVERY)
+            grid[row, column].plot(
+                times[every], data[state][every], "o", color="0.8", markersize=3.5, label="data"
+            )
+        for text, (system, colour, style) in systems.items():
+            found = _run(system, stimulus)
+            for row, state in enumerate(truth.states):
+                grid[row, column].plot(times, found[state], style, color=colour, linewidth=1.1, label=text)
+            misses = [np.abs(found[state].to_numpy() - data[state].to_numpy()) for state in truth.states]
+            error = np.maximum(np.max(misses, axis=0), _LEAST_ERROR)
+            grid[2, column].plot(times, error, style, color=colour, linewidth=1.0)
+        grid[2, column].set_yscale("log")
+        grid[2, column].set_ylim(_LEAST_ERROR, 1.0)
+        grid[3, column].plot(times, data["S"], drawstyle="steps-post", color="0.2", linewidth=1.1)
+        label(grid[3, column], x="time")
         label(grid[0, column], title=title)
+    for row, text in enumerate((*truth.states, "error", "S")):
+        label(grid[row, 0], y=text)
     legend_above(figure, grid[0, 0])
     return figure
 

@@ -139,7 +139,7 @@ def calibration_table(lines: Sequence[Line]) -> Table:
         inside = [state for state in known if low <= state["confidence"] < high]
         good = sum(bool(state["same_structure"]) for state in inside)
         last = good / len(inside) if inside else None
-        top = f"{low:g} to {min(high, 1.0):g}"
+        top = f"{low:g}–{min(high, 1.0):g}"
         rows.append((top, len(inside), good, rate_text(good, len(inside))))
     note = goal("share that is right among equations of confidence 0.9 and more", last, at_least=0.9)
     columns = ("confidence", "equations", "structurally right", "share, 95 % interval")
