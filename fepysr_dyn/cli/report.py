@@ -65,11 +65,12 @@ def report(
     A comparison is kept in the folder as comparison.json and is in every later report.
     """
     from fepysr_dyn.discovery import load_result
+    from fepysr_dyn.plain_files import inside
     from fepysr_dyn.report.page import write_report
     from fepysr_dyn.trajectories.writing import check_writable
 
-    path = folder / REPORT if out is None else out
     found = load_result(folder)
+    path = inside(folder, REPORT) if out is None else out
     check_writable(path)
     if compare:
         _compare(found, folder, baselines, time_limit, seed)
@@ -88,6 +89,7 @@ def _compare(
     """Run the baselines on the data of the result, and keep what they say beside it."""
     from fepysr_dyn.comparison import compare
     from fepysr_dyn.interruption import interruptible
+    from fepysr_dyn.plain_files import inside
 
     if found.data is None:
         raise DataError(f"{folder}: the data were not kept with this result: nothing to compare on")
@@ -104,14 +106,16 @@ def _compare(
         )
     document = {**result.to_dict(), "data_sha256": found.provenance.get("data_sha256")}
     try:
-        (folder / COMPARISON).write_text(json_text(document) + "\n", encoding="utf-8")
+        inside(folder, COMPARISON).write_text(json_text(document) + "\n", encoding="utf-8")
     except OSError as error:
         raise DataError(f"{folder / COMPARISON}: cannot be written: {error.strerror}") from None
 
 
 def _comparison(found: Discovery, folder: Path) -> tuple[Mapping[str, Any] | None, list[str]]:
     """Return the comparison kept with a result, and what is wrong with it."""
-    path = folder / COMPARISON
+    from fepysr_dyn.plain_files import inside
+
+    path = inside(folder, COMPARISON)
     if not path.is_file():
         return None, []
     try:

@@ -17,6 +17,7 @@ from fepysr_dyn.errors import DataError
 from fepysr_dyn.expressions import parse, to_text
 from fepysr_dyn.integration import Outcome
 from fepysr_dyn.model_files import read_system, write_system
+from fepysr_dyn.plain_files import inside, read_bounded
 from fepysr_dyn.refinement import FittedConstant
 from fepysr_dyn.search.front import Candidate, ParetoFront
 from fepysr_dyn.trajectories import Trajectories, read_trajectories
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 SCHEMA_VERSION = 1
+MAX_RESULT_BYTES = 100_000_000
 _RESULT, _SYSTEM, _SIMULATED = "result.json", "system.toml", "simulated.nc"
 _DATA, _TRUTH = "data.nc", "truth.toml"
 
@@ -62,11 +64,11 @@ def save_result(found: Discovery, folder: str | Path) -> None:
     """Write a discovery into a folder, which is made if it does not exist."""
     folder = prepared_folder(folder)
     text = json.dumps(_finite(to_document(found)), indent=2, allow_nan=False)
-    (folder / _RESULT).write_text(text + "\n", encoding="utf-8")
-    write_system(found.system, folder / _SYSTEM)
+    inside(folder, _RESULT).write_text(text + "\n", encoding="utf-8")
+    write_system(found.system, inside(folder, _SYSTEM))
     for state, front in found.fronts.items():
-        front.to_pandas().to_csv(folder / f"front_{state}.csv", index=False)
-    Trajectories(tuple(run.simulated for run in found.validation.runs)).to_netcdf(folder / _SIMULATED)
+        front.to_pandas().to_csv(inside(folder, f"front_{state}.csv"), index=False)
+    Trajectories(tuple(run.simulated for run in found.validation.runs)).to_netcdf(inside(folder, _SIMULATED))
     for name in (_DATA, _TRUTH):
         # What is left of an earlier result must not be taken for this one's.
         (folder / name).unlink(missing_ok=True)
@@ -81,7 +83,7 @@ def prepared_folder(folder: str | Path) -> Path:
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".writable"
+        probe = inside(folder, ".writable")
         probe.touch()
         probe.unlink()
     except OSError as error:
@@ -92,31 +94,32 @@ def prepared_folder(folder: str | Path) -> Path:
 def load_result(folder: str | Path) -> Discovery:
     """Read a discovery that was saved."""
     folder = Path(folder)
-    path = folder / _RESULT
+    path = inside(folder, _RESULT)
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_bounded(path, MAX_RESULT_BYTES, "a result").decode("utf-8"))
         version = document["schema_version"]
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         raise DataError(f"{path}: expected the JSON document of a discovery") from None
     if version != SCHEMA_VERSION:
         raise DataError(f"{path}: expected schema version {SCHEMA_VERSION}, found {version!r}")
-    system = read_system(folder / _SYSTEM)
-    simulated = read_trajectories(folder / _SIMULATED)
+    system = read_system(inside(folder, _SYSTEM))
+    simulated = read_trajectories(inside(folder, _SIMULATED))
     try:
         found = _from_document(document, system_of=system, simulated=simulated)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{path}: a field is missing or has another form: {error}") from None
     return replace(
         found,
-        data=read_trajectories(folder / _DATA) if (folder / _DATA).is_file() else None,
-        truth=read_system(folder / _TRUTH) if (folder / _TRUTH).is_file() else None,
+        data=read_trajectories(inside(folder, _DATA)) if (folder / _DATA).is_file() else None,
+        truth=read_system(inside(folder, _TRUTH)) if (folder / _TRUTH).is_file() else None,
     )
 
 
 def _from_document(document: dict[str, Any], *, system_of: Any, simulated: Trajectories) -> Discovery:
     states = document["states"]
+    if set(states) != set(system_of.states):
+        # Names of states become names of files when a result is saved.
+        raise ValueError(f"states are {', '.join(system_of.states)} in {_SYSTEM} and others here")
     symbols = (*system_of.states, *system_of.inputs)
     return Discovery(
         system=system_of,

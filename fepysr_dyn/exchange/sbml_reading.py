@@ -11,12 +11,12 @@ from typing import Any
 import sympy
 
 from fepysr_dyn.errors import ExpressionError, FepysrDynError, ModelError
-from fepysr_dyn.exchange.confinement import read_confined
 from fepysr_dyn.exchange.formulas import Tree, names_in, renamed
 from fepysr_dyn.exchange.recognition import stimulus_of
 from fepysr_dyn.exchange.sbml_model import SbmlModel
 from fepysr_dyn.exchange.sbml_writing import free_name, identifier
 from fepysr_dyn.exchange.spelling import spelled
+from fepysr_dyn.exchange.strangers import read_confined
 from fepysr_dyn.expressions import is_name, parse
 from fepysr_dyn.plain_files import read_bounded
 from fepysr_dyn.stimulus import Constant, Steps, Stimulus

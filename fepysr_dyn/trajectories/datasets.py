@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fepysr_dyn.confined.running import answer_of
 from fepysr_dyn.errors import DataError
 from fepysr_dyn.trajectories.checks import shown
 from fepysr_dyn.trajectories.selection import Selection
@@ -17,6 +18,7 @@ from fepysr_dyn.trajectories.writing import decode_attributes
 if TYPE_CHECKING:
     import xarray as xr
 
+CHECK_SECONDS = 600.0
 HDF5 = b"\x89HDF\r\n\x1a\n"
 CLASSIC = (b"CDF\x01", b"CDF\x02")
 
@@ -40,6 +42,8 @@ def _groups(path: Path, magic: bytes) -> dict[str, xr.Dataset]:
     sys.unraisablehook = lambda _: None
     try:
         return _load(path, magic)
+    except DataError:
+        raise
     except Exception as error:  # the readers of a damaged binary file raise whatever they stumble over
         reason = shown(str(error), 120) or type(error).__name__
     finally:
@@ -54,12 +58,21 @@ def _load(path: Path, magic: bytes) -> dict[str, xr.Dataset]:
 
     if magic.startswith(CLASSIC):
         return {"/": xr.load_dataset(path, engine="scipy", decode_times=False)}
+    _check(path)
     opened = xr.open_groups(path, engine="h5netcdf", decode_times=False)
     try:
         return {name: group.load() for name, group in opened.items()}
     finally:
         for group in opened.values():
             group.close()
+
+
+def _check(path: Path) -> None:
+    """Let a process that can do nothing else walk over the file first."""
+    answer = answer_of("netcdf", str(path), seconds=CHECK_SECONDS)
+    if answer != "fine":
+        reason = answer or "cannot be read as NetCDF, it may be damaged: its reader came to no end"
+        raise DataError(f"{path}: {shown(reason, 200)}")
 
 
 def dataset_tables(data: xr.Dataset, selection: Selection, *, where: str, name: str) -> Iterator[ArrayTable]:

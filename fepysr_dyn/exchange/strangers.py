@@ -1,13 +1,11 @@
-"""Files of strangers are read by a process that can do nothing else."""
+"""SBML and Antimony files to plain data, through a process that can do nothing else."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
+from fepysr_dyn.confined.running import answer_of
 from fepysr_dyn.errors import MissingDependencyError, ModelError
 
 SECONDS = 60.0
@@ -33,16 +31,10 @@ def read_confined(kind: str, content: bytes) -> dict[str, Any]:
         For a file that is refused, or that made the reader crash or take too long.
     """
     label = _LABELS[kind]
-    # -P keeps the working directory, where files of strangers may lie, out of the path of modules.
-    command = [sys.executable, "-P", str(Path(__file__).with_name("confined_reader.py")), kind]
     try:
-        done = subprocess.run(command, input=content, capture_output=True, timeout=SECONDS, check=False)  # noqa: S603
-    except subprocess.TimeoutExpired:
-        raise ModelError(f"the {label} reader gave up on this file after {SECONDS:g} s") from None
-    try:
-        answer: dict[str, Any] = json.loads(done.stdout)
+        answer: dict[str, Any] = json.loads(answer_of("sbml", kind, content, seconds=SECONDS))
     except (ValueError, RecursionError):
-        raise ModelError(f"the {label} reader broke down over this file (code {done.returncode})") from None
+        raise ModelError(f"the {label} reader broke down over this file, or came to no end") from None
     if "missing" in answer:
         package = _PACKAGES.get(answer["missing"], answer["missing"])
         raise MissingDependencyError(

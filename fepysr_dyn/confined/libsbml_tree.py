@@ -1,159 +1,13 @@
-"""A program of its own that reads SBML or Antimony and answers in JSON; run by `confinement`, never imported.
-
-libsbml and antimony are written in C++ and read files of strangers here. So this process gives up what they
-do not need before they see a byte: after its imports it can open no file, write none, and has bounded memory
-and processor time. What it answers is plain data; no formula is evaluated.
-"""
+"""A document of libsbml to plain data; formulas become nested lists and are not evaluated."""
 
 from __future__ import annotations
 
-import importlib
-import json
-import os
 import re
-import sys
 from typing import Any
-from xml.parsers import expat
 
-MAX_DEPTH = 250
-MAX_ELEMENTS = 400_000
-MEMORY_BYTES = 1_500_000_000
-CPU_SECONDS = 30
-MISSING = 3
+from fepysr_dyn.confined.limits import MAX_DEPTH, Refused, one_line
 
 Tree = list[Any]
-
-
-class Refused(Exception):  # noqa: N818
-    """What is wrong with the file, in one line."""
-
-
-def main() -> None:
-    """Read from stdin, answer on stdout."""
-    kind = sys.argv[1]
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    try:
-        libsbml = importlib.import_module("libsbml")
-        antimony = importlib.import_module("antimony") if kind == "antimony" else None
-    except ImportError as error:
-        answers.write(json.dumps({"missing": str(error.name)}))
-        return
-    content = sys.stdin.buffer.read()
-    confine()
-    answer: dict[str, Any]
-    try:
-        text = content.decode("utf-8")
-        if kind == "antimony":
-            text = sbml_of(antimony, text)
-        check_xml(text)
-        model = Reader(libsbml, text).model()
-        if kind == "antimony":
-            # What is declared to vary and has no rule is an input; Antimony has no place to say so.
-            model["annotation"]["inputs"] = [item["id"] for item in model["parameters"] if item["varies"]]
-        answer = {"model": model}
-    except Refused as refusal:
-        answer = {"refused": str(refusal)}
-    except UnicodeDecodeError as error:
-        answer = {"refused": f"expected UTF-8 text, found another encoding at byte {error.start}"}
-    except (MemoryError, RecursionError):
-        answer = {"refused": "the file asks for too much memory"}
-    answers.write(json.dumps(answer))
-    answers.flush()
-    os._exit(0)
-
-
-def confine() -> None:
-    """Give up opening and writing files, and bound memory and time, as far as the system can."""
-    try:
-        import resource
-    except ImportError:
-        return
-    for limit, value in (
-        ("RLIMIT_FSIZE", 0),
-        ("RLIMIT_CORE", 0),
-        ("RLIMIT_CPU", CPU_SECONDS),
-        ("RLIMIT_AS", MEMORY_BYTES),
-        ("RLIMIT_NOFILE", 0),
-    ):
-        try:
-            resource.setrlimit(getattr(resource, limit), (value, value))
-        except (AttributeError, OSError, ValueError):
-            continue
-
-
-def sbml_of(antimony: Any, text: str) -> str:
-    """Return the SBML of an Antimony text; statements that read other files are refused."""
-    if "\0" in text:
-        raise Refused("expected Antimony text, found NUL bytes")
-    bare = re.sub(r'"[^"\n]*"|//[^\n]*|#[^\n]*|/\*.*?\*/', " ", text, flags=re.DOTALL)
-    if found := re.search(r"\bimport\b", bare):
-        line = bare[: found.start()].count("\n") + 1
-        raise Refused(f"'import' would read another file and is refused (about line {line})")
-    if len(re.findall(r"[({]", bare)) > 20_000 or deepest(bare) > MAX_DEPTH:
-        raise Refused(f"expected parentheses nested at most {MAX_DEPTH} deep")
-    if antimony.loadAntimonyString(text) < 0:
-        raise Refused(f"not valid Antimony: {one_line(antimony.getLastError() or 'it cannot be read')}")
-    name = antimony.getMainModuleName()
-    sbml = antimony.getSBMLString(name)
-    if not sbml:
-        raise Refused(f"not valid Antimony: {one_line(antimony.getLastError() or 'it holds no model')}")
-    return str(sbml)
-
-
-def deepest(text: str) -> int:
-    """Return how deep parentheses are nested."""
-    depth = most = 0
-    for sign in text:
-        depth += (sign == "(") - (sign == ")")
-        most = max(most, depth)
-    return most
-
-
-def check_xml(text: str) -> None:
-    """Refuse what no SBML file needs: declarations of entities, deep nesting, another kind of document."""
-    parser = expat.ParserCreate()
-    depth = elements = 0
-
-    def refuse_doctype(*_: object) -> None:
-        raise Refused("a document type declaration, with which XML reads other files or grows, is refused")
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth, elements
-        depth += 1
-        elements += 1
-        if elements == 1 and name.split(":")[-1] != "sbml":
-            raise Refused(f"expected an SBML document, found the element <{one_line(name)[:40]}>")
-        if depth > MAX_DEPTH:
-            raise Refused(f"expected elements nested at most {MAX_DEPTH} deep")
-        if elements > MAX_ELEMENTS:
-            raise Refused(f"expected at most {MAX_ELEMENTS} elements")
-        if elements == 1:
-            for key, value in attributes.items():
-                if key.endswith(":required") and value == "true":
-                    package = one_line(key.partition(":")[0])[:40]
-                    raise Refused(f"the model needs the SBML package '{package}', which is not supported")
-
-    def end(_: str) -> None:
-        nonlocal depth
-        depth -= 1
-
-    parser.StartDoctypeDeclHandler = refuse_doctype
-    parser.EntityDeclHandler = refuse_doctype
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    try:
-        parser.Parse(text.encode("utf-8"), True)
-    except expat.ExpatError as error:
-        raise Refused(f"not valid XML: {one_line(str(error))}") from None
-
-
-def one_line(text: str) -> str:
-    """Return a message as one line of bounded length."""
-    line = " ".join(text.split())
-    return line if len(line) <= 200 else f"{line[:197]}..."
 
 
 class Reader:
@@ -339,7 +193,3 @@ def operator_names(lib: Any) -> dict[int, str]:
     for name in ("eq", "neq", "lt", "leq", "gt", "geq"):
         names[getattr(lib, f"AST_RELATIONAL_{name.upper()}")] = name
     return names
-
-
-if __name__ == "__main__":
-    main()
