@@ -50,7 +50,7 @@ def to_antimony(system: OdeSystem, experiment: str | None = None) -> str:
       x' = y;
     """
     initial, inputs = conditions(system, experiment)
-    names = _names(system.symbols)
+    names = antimony_names(system.symbols)
     printer = _AntimonyPrinter(_FUNCTIONS, names)
 
     def text(expression: sympy.Expr) -> str:
@@ -59,7 +59,8 @@ def to_antimony(system: OdeSystem, experiment: str | None = None) -> str:
     def called(name: str) -> str:
         return names.get(name, name)
 
-    lines = [f"// {_one_line(system.title or system.name)}", f"model {_model_name(system)}()"]
+    called_model = free_name(identifier(system.name), {*RESERVED, *system.symbols, *names.values()})
+    lines = [f"// {_one_line(system.title or system.name)}", f"model {called_model}()"]
     lines += [f"  {called(name)}' = {text(rate)};" for name, rate in system.rates.items()]
     lines += [f"  {called(name)} := {text(value)};" for name, value in system.assignments.items()]
     lines += [f"  {called(name)} = {float(value)!r};" for name, value in initial.items()]
@@ -97,19 +98,17 @@ class _AntimonyPrinter(InfixPrinter):
         return self._joined(expr, " || ")
 
 
-def _names(symbols: Iterable[str]) -> dict[str, str]:
-    """Return other names for symbols that Antimony does not accept."""
+def antimony_names(symbols: Iterable[str]) -> dict[str, str]:
+    """Return other names for the symbols that Antimony does not accept."""
     taken = set(symbols)
     names: dict[str, str] = {}
     for name in symbols:
-        if name in RESERVED:
+        if name in RESERVED and "truncated" not in name:
             names[name] = free_name(f"{name}_", taken)
+        elif "truncated" in name:
+            # Antimony takes truncatedNormal for its own even within a longer name.
+            names[name] = free_name(name.replace("truncated", "truncated_"), taken)
     return names
-
-
-def _model_name(system: OdeSystem) -> str:
-    name = identifier(system.name)
-    return free_name(name, {*RESERVED, *system.symbols})
 
 
 def _one_line(text: str) -> str:
