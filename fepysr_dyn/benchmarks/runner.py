@@ -131,7 +131,7 @@ def local_executor(workers: int) -> Iterator[Executor]:
 
 
 @contextmanager
-def cluster_executor(address: str) -> Iterator[Executor]:
+def cluster_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
     """Yield an executor of a Dask cluster, given the address of its scheduler."""
     try:
         from distributed import Client
@@ -140,7 +140,7 @@ def cluster_executor(address: str) -> Iterator[Executor]:
             "--scheduler needs dask.distributed: pip install 'fepysr-dyn[dask]'"
         ) from None
     try:
-        client: Any = Client(address, timeout="10s", set_as_default=False)
+        client: Any = Client(address, timeout=timeout, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise OptionError(f"--scheduler {address}: no scheduler answers there: {reason}") from None
