@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fepysr_dyn.cli.options import Json, Seed, number_option
-from fepysr_dyn.cli.output import json_text, print_json, print_text, print_warnings, searching
+from fepysr_dyn.cli.output import (
+    json_text,
+    noting_warnings,
+    print_json,
+    print_text,
+    print_warnings,
+    searching,
+)
 from fepysr_dyn.errors import DataError
 
 if TYPE_CHECKING:
@@ -69,7 +76,9 @@ def report(
     from fepysr_dyn.report.page import write_report
     from fepysr_dyn.trajectories.writing import check_writable
 
-    found = load_result(folder)
+    with noting_warnings():
+        # What there is to say about the data is in the result already.
+        found = load_result(folder)
     path = inside(folder, REPORT) if out is None else out
     check_writable(path)
     if compare:

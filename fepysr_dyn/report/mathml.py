@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 
 import sympy
@@ -12,15 +10,10 @@ from markupsafe import Markup
 from fepysr_dyn.expressions import complexity, to_text
 from fepysr_dyn.expressions.reals import function_nesting
 from fepysr_dyn.report.markup import Element, element, markup
+from fepysr_dyn.report.math_parts import brackets, euler, name_of, operator
 
 #: What is printed below the left of an operator needs brackets.
 _SUM, _PRODUCT, _POWER, _ATOM = 1, 2, 3, 4
-_NAME = re.compile(r"([A-Za-z]+?)_?([0-9][A-Za-z0-9_]*|(?<=_)[A-Za-z0-9_]+)?\Z")
-_GREEK = re.compile(
-    r"alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|omicron|pi|rho|sigma|tau|upsilon"
-    r"|phi|chi|psi|omega",
-    re.IGNORECASE,
-)
 _FUNCTIONS = {"log": "ln", "Min": "min", "Max": "max", "sign": "sgn"}
 _RELATIONS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "=", "!=": "≠"}
 #: Sums of functions nested deeper than this keep sympy's internal order, as in `to_text`.
@@ -40,7 +33,7 @@ def math(expression: sympy.Expr, *, digits: int = 6) -> Markup:
 
 def name_math(name: str) -> Markup:
     """Return a variable's name as one ``math`` element."""
-    return markup(_math(_name(name)))
+    return markup(_math(name_of(name)))
 
 
 def equation(state: str, rate: sympy.Expr, *, digits: int = 6) -> Markup:
@@ -51,9 +44,9 @@ def equation(state: str, rate: sympy.Expr, *, digits: int = 6) -> Markup:
     >>> equation("x", -2 * sympy.Symbol("x")).count("<math")
     2
     """
-    top = element("mrow", element("mi", "d", mathvariant="normal"), _name(state))
+    top = element("mrow", element("mi", "d", mathvariant="normal"), name_of(state))
     bottom = element("mrow", element("mi", "d", mathvariant="normal"), element("mi", "t"))
-    left = element("mrow", element("mfrac", top, bottom), _operator("="))
+    left = element("mrow", element("mfrac", top, bottom), operator("="))
     parts = [_math(left, class_="left")]
     parts += [_math(term) for term in _Printer(digits).terms(rate)]
     label = f"d{state}/dt = {to_text(rate)}"
@@ -90,9 +83,9 @@ class _Printer:
             made = self.product(term, size) if has_sign else self.any(term)
             shown = self._bracketed(*made, least=_PRODUCT)
             if index:
-                parts.append(element("mrow", _operator("−" if negative else "+"), shown))
+                parts.append(element("mrow", operator("−" if negative else "+"), shown))
             else:
-                parts.append(element("mrow", _operator("−", form="prefix"), shown) if negative else shown)
+                parts.append(element("mrow", operator("−", form="prefix"), shown) if negative else shown)
         return parts
 
     def sum(self, expression: sympy.Expr) -> tuple[Element, int]:
@@ -104,7 +97,7 @@ class _Printer:
     def any(self, expression: sympy.Expr) -> tuple[Element, int]:
         """Return any expression."""
         if expression.is_Symbol:
-            return _name(str(expression)), _ATOM
+            return name_of(str(expression)), _ATOM
         if expression.is_Add or _sign(expression)[0]:
             return self.sum(expression)
         if expression.is_Number or expression.is_Mul or expression.is_Pow:
@@ -142,7 +135,7 @@ class _Printer:
     def _raised(self, top: Element, over: list[tuple[sympy.Expr, sympy.Expr]]) -> Element:
         """Bracket a sum that stands before a slash."""
         if len(over) == 1 and over[0][0].is_Add and over[0][1] == 1:
-            return _brackets(top)
+            return brackets(top)
         return top
 
     def _factors(self, factors: Sequence[tuple[sympy.Expr, sympy.Expr]]) -> tuple[Element, int]:
@@ -155,19 +148,21 @@ class _Printer:
             shown = self._bracketed(*self._power(base, exponent), least=_PRODUCT)
             if index:
                 number = base.is_Number or (base.is_Pow and base.base.is_Number)
-                parts.append(_operator("·") if number else element("mspace", width=_THIN))
+                parts.append(operator("·") if number else element("mspace", width=_THIN))
             parts.append(shown)
         return element("mrow", *parts), _PRODUCT
 
     def _power(self, base: sympy.Expr, exponent: sympy.Expr) -> tuple[Element, int]:
         if exponent == 1:
-            return self._number(base) if base.is_Number else self.any(base)
+            return self._number(base) if base.is_Number and not base.is_negative else self.any(base)
         if exponent.is_Rational and exponent.p == 1:
             inside, _ = self.any(base)
             if exponent.q == 2:
                 return element("msqrt", inside), _ATOM
             return element("mroot", inside, element("mn", str(exponent.q))), _ATOM
-        shown = self._bracketed(*(self._number(base) if base.is_Number else self.any(base)), least=_ATOM)
+        shown = self._bracketed(*self._power(base, sympy.S.One), least=_ATOM)
+        if shown.tag == "msub":
+            return element("msubsup", *shown, self._exponent(exponent)), _POWER
         return element("msup", shown, self._exponent(exponent)), _POWER
 
     def _exponent(self, expression: sympy.Expr) -> Element:
@@ -188,21 +183,21 @@ class _Printer:
         if not power:
             return element("mn", mantissa), _ATOM
         size = element("mn", str(abs(int(power))))
-        raised = element("mrow", _operator("−", form="prefix"), size) if int(power) < 0 else size
+        raised = element("mrow", operator("−", form="prefix"), size) if int(power) < 0 else size
         ten = element("msup", element("mn", "10"), raised)
         return (
             (ten, _POWER)
             if mantissa == "1"
-            else (element("mrow", element("mn", mantissa), _operator("·"), ten), _PRODUCT)
+            else (element("mrow", element("mn", mantissa), operator("·"), ten), _PRODUCT)
         )
 
     def _function(self, expression: sympy.Expr) -> tuple[Element, int]:
         if expression is sympy.S.Pi:
             return element("mi", "π"), _ATOM
         if expression is sympy.S.Exp1:
-            return element("mi", "e"), _ATOM
+            return euler(), _ATOM
         if isinstance(expression, sympy.exp) and complexity(expression.args[0]) <= _LONGEST_EXPONENT:
-            return element("msup", element("mi", "e"), self._exponent(expression.args[0])), _POWER
+            return element("msup", euler(), self._exponent(expression.args[0])), _POWER
         if isinstance(expression, sympy.Abs):
             inside, _ = self.any(expression.args[0])
             bar = {"stretchy": "true", "fence": "true"}
@@ -217,7 +212,7 @@ class _Printer:
             arguments += [element("mo", ",")] if index else []
             arguments.append(self.any(argument)[0])
         written = element("mi", _FUNCTIONS.get(name, name), mathvariant="normal")
-        return element("mrow", written, _brackets(element("mrow", *arguments))), _ATOM
+        return element("mrow", written, brackets(element("mrow", *arguments))), _ATOM
 
     def _piecewise(self, expression: sympy.Piecewise) -> Element:
         rows = []
@@ -232,7 +227,7 @@ class _Printer:
     def _condition(self, condition: sympy.Basic) -> Element:
         if isinstance(condition, sympy.core.relational.Relational):
             left, right = (self.any(side)[0] for side in condition.args)
-            return element("mrow", left, _operator(_RELATIONS.get(condition.rel_op, "?")), right)
+            return element("mrow", left, operator(_RELATIONS.get(condition.rel_op, "?")), right)
         if isinstance(condition, sympy.And | sympy.Or):
             word = " and " if isinstance(condition, sympy.And) else " or "
             parts: list[Element] = []
@@ -243,7 +238,7 @@ class _Printer:
         return element("mtext", str(condition))
 
     def _bracketed(self, made: Element, binding: int, *, least: int) -> Element:
-        return made if binding >= least else _brackets(made)
+        return made if binding >= least else brackets(made)
 
 
 def _sign(term: sympy.Expr) -> tuple[bool, sympy.Expr]:
@@ -258,38 +253,6 @@ def _ordered_terms(expression: sympy.Expr) -> list[sympy.Expr]:
     if function_nesting(expression) > _MOST_ORDERED:
         return list(expression.args)
     return list(expression.as_ordered_terms())
-
-
-def _name(name: str) -> Element:
-    """Return a name with its digits as an index, Greek letters written as such."""
-    match = _NAME.match(name)
-    if match is None:
-        return element("mi", name)
-    letters, index = match.groups()
-    stem = element("mi", _letter(letters))
-    if not index:
-        return stem
-    kind = "mn" if index.isdigit() else "mi"
-    return element("msub", stem, element(kind, index.replace("_", ",")))
-
-
-def _letter(word: str) -> str:
-    """Return the Greek letter a word names, or the word."""
-    if not _GREEK.fullmatch(word) or not (word.islower() or word.istitle()):
-        return word
-    kind = "SMALL" if word.islower() else "CAPITAL"
-    # Unicode spells lambda without its b.
-    return unicodedata.lookup(f"GREEK {kind} LETTER {word.upper().replace('LAMBDA', 'LAMDA')}")
-
-
-def _operator(sign: str, *, form: str | None = None) -> Element:
-    # Said explicitly: a term that starts with its sign would lose the space after it.
-    space = "0" if form == "prefix" else "0.28em" if sign == "=" else "0.22em"
-    return element("mo", sign, form=form or "infix", lspace=space, rspace=space)
-
-
-def _brackets(inside: Element) -> Element:
-    return element("mrow", element("mo", "("), inside, element("mo", ")"))
 
 
 def _math(inside: Element, class_: str | None = None) -> Element:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fepysr_dyn.expressions import complexity
 from fepysr_dyn.report.numbers import listed, r2_text
 from fepysr_dyn.validation import R2_THRESHOLD
 
@@ -43,11 +44,13 @@ def _reproduction(runs: Sequence[RunScore], what: str) -> str:
     worst = min(run.worst_r2 for run in runs)
     if len(runs) == 1:
         which = f"the {what}"
+    elif good == len(runs):
+        which = f"both {what}s" if good == 2 else f"all {good} {what}s"
     else:
-        which = f"all {len(runs)} {what}s" if good == len(runs) else f"{good} of {len(runs)} {what}s"
+        which = f"{good or 'none'} of {len(runs)} {what}s"
     if good == len(runs):
         return f"integrated again, the equations reproduce {which} (smallest R² {r2_text(worst)})"
-    verb = "do not reproduce" if len(runs) == 1 else "reproduce only"
+    verb = "do not reproduce" if len(runs) == 1 else "reproduce only" if good else "reproduce"
     early = [run for run in runs if str(run.outcome) != "complete"]
     why = (
         f"the integration of {len(early)} ended early"
@@ -76,8 +79,15 @@ def _structure(found: Discovery) -> list[str]:
     if right == len(scores):
         return ["the equation equals the true one" if right == 1 else "all equations equal the true ones"]
     same = sum(score.same_structure for score in scores.values())
-    text = f"{right} of {len(scores)} equations equal the true ones"
-    return [text + (f" and {same} have their structure" if same > right else "")]
+    count = len(scores)
+    if same == count:
+        return [
+            "the equation has the true structure" if count == 1 else "all equations have the true structure"
+        ]
+    if count == 1:
+        return ["the equation differs from the true one"]
+    text = f"{right or 'none'} of {count} equations {'equals' if right == 1 else 'equal'} the true one"
+    return [text + (f" and {same} have the true structure" if same > right else "")]
 
 
 def _undecided(found: Discovery) -> str:
@@ -90,7 +100,12 @@ def _undecided(found: Discovery) -> str:
         )
     if open_states:
         rates = listed([f"d{state}/dt" for state in open_states])
-        parts.append(f"other formulas fit {rates} as well")
+        longer = all(
+            other.complexity > complexity(found.system.rates[state])
+            for state in open_states
+            for other in found.alternatives[state]
+        )
+        parts.append(f"{'longer' if longer else 'other'} formulas fit {rates} as well")
     return "; ".join(parts) or "nothing in the data speaks for another structure"
 
 

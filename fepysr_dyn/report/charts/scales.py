@@ -82,7 +82,9 @@ def decade_text(value: float) -> str:
 
 def _round(low: float, high: float, count: int) -> list[float]:
     size = 10.0 ** math.floor(math.log10((high - low) / max(1, count)))
-    steps = [size * factor for factor in (0.2, 0.5, 1, 2, 5, 10)]
+    # On a strip with room for two or three numbers, ±4 is better than five of them.
+    factors = (0.2, 0.5, 1, 2, 5, 10) if count > 2 else (0.5, 1, 2, 3, 4, 5, 6, 8, 10)
+    steps = [size * factor for factor in factors]
     # The widest step that leaves enough numbers; two at least, or an axis has no scale.
     fits = [step for step in steps if len(_multiples(low, high, step)) >= max(2, count - 1)]
     return _multiples(low, high, max(fits, default=steps[0]))
