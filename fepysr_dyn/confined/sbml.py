@@ -31,13 +31,14 @@ def main() -> None:
     except ImportError as error:
         answers(json.dumps({"missing": str(error.name)}))
         return
-    content = sys.stdin.buffer.read()
-    confine(memory=MEMORY_BYTES, seconds=CPU_SECONDS)
     answer: dict[str, Any]
     try:
-        text = content.decode("utf-8")
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+        confine(memory=MEMORY_BYTES, seconds=CPU_SECONDS)
         if kind == "antimony":
             text = sbml_of(antimony, text)
+        # The text is UTF-8 whatever it says of itself; files without a declaration are as good.
+        text = '<?xml version="1.0" encoding="UTF-8"?>' + re.sub(r"\A\s*<\?xml[^>]*\?>", "", text)
         check_xml(text)
         model = Reader(libsbml, text).model()
         if kind == "antimony":

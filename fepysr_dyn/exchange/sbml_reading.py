@@ -191,7 +191,7 @@ class _Assembly:
         names: dict[str, str] = {}
         free = {name for name in wanted if _usable(name)}
         taken = set(free)
-        for name in wanted:
+        for name in dict.fromkeys(wanted):
             if name in free:
                 names[name] = name
                 continue
