@@ -140,4 +140,17 @@ def _comparison(found: Discovery, folder: Path) -> tuple[Mapping[str, Any] | Non
     data = found.provenance.get("data_sha256")
     if document.get("data_sha256", data) != data:
         return None, [f"{path}: made on other data, left out; --compare makes it again"]
+    if _is_of_another_result(document, found):
+        return None, [f"{path}: made with other equations, left out; --compare makes it again"]
     return document, []
+
+
+def _is_of_another_result(document: Mapping[str, Any], found: Discovery) -> bool:
+    """Return whether our own row is not this result, though nothing was held out from it."""
+    from fepysr_dyn.comparison import OURS
+
+    rows = document.get("methods")
+    if document.get("held_out") != "none" or not isinstance(rows, list):
+        return False
+    ours = [row.get("equations") for row in rows if isinstance(row, dict) and row.get("name") == OURS]
+    return any(equations != found.equations() for equations in ours)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from fepysr_dyn.expressions import complexity, to_text
 from fepysr_dyn.report.charts.front import Point, front_chart
-from fepysr_dyn.report.mathml import math
+from fepysr_dyn.report.mathml import formula
 from fepysr_dyn.report.numbers import short
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _row(candidate: Candidate, kind: str, key: str, rate: sympy.Expr) -> Row:
         candidate.complexity,
         short(candidate.loss, 2),
         candidate.engine,
-        math(expression, digits=4),
+        formula(expression, digits=4),
         to_text(expression),
     )
 

@@ -31,6 +31,11 @@ def math(expression: sympy.Expr, *, digits: int = 6) -> Markup:
     return markup(_math(_Printer(digits).whole(expression)))
 
 
+def formula(expression: sympy.Expr, *, digits: int = 6) -> Markup:
+    """Return a formula as a span of ``math`` elements, one a term: between them a narrow page may break."""
+    return markup(element("span", *_spaced([_math(term) for term in _Printer(digits).terms(expression)])))
+
+
 def name_math(name: str) -> Markup:
     """Return a variable's name as one ``math`` element."""
     return markup(_math(name_of(name)))

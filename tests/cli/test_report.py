@@ -55,6 +55,10 @@ def test_a_comparison_is_kept_and_shown(command, folder):
     (folder / "comparison.json").write_text(json.dumps({**document, "data_sha256": "other"}))
     answer = command("report", "found")
     assert "made on other data" in answer.err
+    document["methods"][0]["equations"] = {"x": "2*x"}
+    (folder / "comparison.json").write_text(json.dumps(document))
+    answer = command("report", "found")
+    assert "made with other equations" in answer.err
     assert "sindy-poly1" not in (folder / "report.html").read_text(encoding="utf-8")
 
 
