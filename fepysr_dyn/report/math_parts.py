@@ -42,11 +42,14 @@ def euler() -> Element:
     return element("mi", "e", mathvariant="normal")
 
 
-def operator(sign: str, *, form: str | None = None) -> Element:
-    """Return an operator between two things, or before one."""
-    # Said explicitly: a term that starts with its sign would lose the space after it.
-    space = "0" if form == "prefix" else "0.28em" if sign == "=" else "0.22em"
-    return element("mo", sign, form=form or "infix", lspace=space, rspace=space)
+#: Space before and after an operator; where a line may break before it, the break is a space itself.
+_SPACES = {"infix": ("0.22em", "0.22em"), "prefix": ("0", "0"), "leading": ("0", "0.36em")}
+
+
+def operator(sign: str, form: str = "infix") -> Element:
+    """Return an operator between two things, or before one, or leading a part that may go on a new line."""
+    before, after = ("0", "0") if sign == "/" else _SPACES[form]
+    return element("mo", sign, form="prefix" if form == "prefix" else "infix", lspace=before, rspace=after)
 
 
 def brackets(inside: Element) -> Element:

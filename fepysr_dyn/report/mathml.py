@@ -69,18 +69,18 @@ class _Printer:
 
     def whole(self, expression: sympy.Expr) -> Element:
         """Return a formula in one piece."""
-        return element("mrow", *self.terms(expression))
+        return element("mrow", *self.terms(expression, "infix"))
 
-    def terms(self, expression: sympy.Expr) -> list[Element]:
+    def terms(self, expression: sympy.Expr, form: str = "leading") -> list[Element]:
         """Return the terms of a sum, each with its sign."""
         if complexity(expression) > _LARGEST:
             return [element("mtext", to_text(expression)[:_LONGEST_TEXT])]
         try:
-            return self._terms(expression)
+            return self._terms(expression, form)
         except RecursionError:
             return [element("mtext", to_text(expression)[:_LONGEST_TEXT])]
 
-    def _terms(self, expression: sympy.Expr) -> list[Element]:
+    def _terms(self, expression: sympy.Expr, form: str = "infix") -> list[Element]:
         parts = []
         for index, term in enumerate(_ordered_terms(expression)):
             negative, size = _sign(term)
@@ -88,9 +88,9 @@ class _Printer:
             made = self.product(term, size) if has_sign else self.any(term)
             shown = self._bracketed(*made, least=_PRODUCT)
             if index:
-                parts.append(element("mrow", operator("−" if negative else "+"), shown))
+                parts.append(element("mrow", operator("−" if negative else "+", form), shown))
             else:
-                parts.append(element("mrow", operator("−", form="prefix"), shown) if negative else shown)
+                parts.append(element("mrow", operator("−", "prefix"), shown) if negative else shown)
         return parts
 
     def sum(self, expression: sympy.Expr) -> tuple[Element, int]:
@@ -134,7 +134,7 @@ class _Printer:
         if self._in_exponent and alone:
             top, _ = self._factors(over)
             bottom = self._bracketed(*self._factors(under), least=_POWER)
-            return element("mrow", self._raised(top, over), element("mo", "/"), bottom), _PRODUCT
+            return element("mrow", self._raised(top, over), operator("/"), bottom), _PRODUCT
         return element("mfrac", self._factors(over)[0], self._factors(under)[0]), _PRODUCT
 
     def _raised(self, top: Element, over: list[tuple[sympy.Expr, sympy.Expr]]) -> Element:
@@ -188,7 +188,7 @@ class _Printer:
         if not power:
             return element("mn", mantissa), _ATOM
         size = element("mn", str(abs(int(power))))
-        raised = element("mrow", operator("−", form="prefix"), size) if int(power) < 0 else size
+        raised = element("mrow", operator("−", "prefix"), size) if int(power) < 0 else size
         ten = element("msup", element("mn", "10"), raised)
         return (
             (ten, _POWER)
