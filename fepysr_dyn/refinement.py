@@ -25,6 +25,13 @@ Array = NDArray[np.float64]
 
 #: Samples of the first windows; they double from stage to stage.
 _FIRST_WINDOW = 16
+#: Samples of the windows on which systems are told apart.
+_JUDGING_WINDOW = 4 * _FIRST_WINDOW
+#: Starts of the first fit: the given constants, and these many with each constant moved by this factor or so.
+_RESTARTS = 3
+_MOVED_BY = 1.3
+#: Iterations of a fit that starts at the optimum of all windows and leaves some out.
+_FOLD_ITERATIONS = 8
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,50 @@ class Refinement:
     message: str = ""
 
 
+@dataclass(frozen=True)
+class JudgedWindows:
+    """How well a system follows windows of one length.
+
+    Parameters
+    ----------
+    fit : WindowFit
+        Constants fitted on all windows.
+    shooting : Shooting
+        The windows themselves.
+    """
+
+    fit: WindowFit
+    shooting: Shooting
+
+    def left_out(self) -> Array:
+        """Return the squared residuals of each window under constants fitted without its half of the data.
+
+        The halves are experiments where there are several, stretches of time otherwise. A window always has
+        its own initial state. Infinite where a half cannot be foretold; those of the fit itself where there
+        is nothing to leave out.
+        """
+        folds = _folds(self.shooting.experiments)
+        if len(np.unique(folds)) < 2 or not len(self.fit.theta):
+            return self.fit.window_chi2
+        result = np.full(len(folds), np.inf)
+        for fold in (0, 1):
+            kept = folds != fold
+            fitted = self.shooting.fit(
+                self.fit.theta, starts=self.fit.starts, training=kept, iterations=_FOLD_ITERATIONS
+            )
+            if fitted is not None:
+                result[~kept] = fitted.window_chi2[~kept]
+        return result
+
+
+def _folds(experiments: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a half, 0 or 1, for each window: whole experiments, or quarters of the one there is."""
+    if len(np.unique(experiments)) > 1:
+        return experiments % 2
+    count = len(experiments)
+    return (np.arange(count) * min(4, count) // count) % 2
+
+
 def refine(
     system: OdeSystem, trajectories: Trajectories, smoothed: Sequence[xr.Dataset] | None = None
 ) -> Refinement:
@@ -82,7 +133,7 @@ def refine(
     message = ""
     while True:
         shooting = Shooting(equations, trajectories, data, guesses, window)
-        attempt = shooting.fit(theta if fit is None else fit.theta)
+        attempt = _best_start(shooting, theta) if fit is None else shooting.fit(fit.theta)
         if attempt is None or (fit is not None and not attempt.is_as_good_as(fit)):
             reached = f"windows of {window // 2} samples" if fit else "no window at all"
             message = f"constants were refitted on {reached}: longer ones did not follow the data"
@@ -99,12 +150,9 @@ def refine(
     return Refinement(refined, _described(equations, fit.theta, fit.standard_errors), initial, message)
 
 
-def fit_windows(
-    system: OdeSystem,
-    trajectories: Trajectories,
-    smoothed: Sequence[xr.Dataset],
-    window: int = 4 * _FIRST_WINDOW,
-) -> WindowFit | None:
+def judge_windows(
+    system: OdeSystem, trajectories: Trajectories, smoothed: Sequence[xr.Dataset]
+) -> JudgedWindows | None:
     """Fit constants on windows of one length; None for a system that cannot follow a window.
 
     This is what tells candidate systems apart: the same windows with the same free initial states for all.
@@ -115,7 +163,21 @@ def fit_windows(
     short = Shooting(equations, trajectories, data, guesses, _FIRST_WINDOW).fit(np.array(equations.values))
     if short is None:
         return None
-    return Shooting(equations, trajectories, data, guesses, window).fit(short.theta)
+    shooting = Shooting(equations, trajectories, data, guesses, _JUDGING_WINDOW)
+    fit = shooting.fit(short.theta)
+    return None if fit is None else JudgedWindows(fit, shooting)
+
+
+def _best_start(shooting: Shooting, theta: Array) -> WindowFit | None:
+    """Fit from the given constants and from others nearby: the nearest optimum need not be the best."""
+    best = shooting.fit(theta)
+    random = np.random.default_rng(0)
+    for _ in range(_RESTARTS if len(theta) else 0):
+        moved = theta * np.exp(np.log(_MOVED_BY) * random.normal(size=len(theta)))
+        other = shooting.fit(moved)
+        if other is not None and (best is None or other.chi2 < (1 - 1e-6) * best.chi2):
+            best = other
+    return best
 
 
 def _described(equations: Equations, theta: Array, errors: Array) -> tuple[FittedConstant, ...]:

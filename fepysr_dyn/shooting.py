@@ -1,12 +1,11 @@
 """Shooting windows: pieces of trajectories with free initial states, fitted together with the constants.
 
-Windows and parameter perturbations are integrated together by one compiled loop, with steps that end at
-samples and breakpoints and never pass over one.
+Windows and parameter perturbations are integrated together by one compiled loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from fepysr_dyn.expressions import Template, free_constants
 from fepysr_dyn.expressions.tape import Tape, record
 from fepysr_dyn.replay import recorded_inputs
+from fepysr_dyn.shooting_plan import Plan, Steps
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories
 
@@ -108,26 +108,48 @@ class Shooting:
                 # A window ends at the first sample of the next one, which ties them together.
                 piece = slice(first, min(first + window + 1, len(times)))
                 self._windows.append((index, piece))
-                steps.append(_Steps.over(times[piece], breakpoints, stimuli))
+                steps.append(Steps.over(times[piece], breakpoints, stimuli))
                 targets.append(data[index][:, piece])
                 starts.append(guesses[index][:, first])
-        self._plan = _Plan(steps)
+        self._plan = Plan(steps)
         self._targets = targets
         self._starts = np.array(starts).T
 
-    def fit(self, theta: Array) -> WindowFit | None:
-        """Fit constants and initial states by damped Gauss-Newton; None if the start cannot be integrated."""
-        starts, damping = self._starts, 1e-6
+    @property
+    def experiments(self) -> NDArray[np.int64]:
+        """The experiment each window belongs to."""
+        return np.array([index for index, _ in self._windows])
+
+    def fit(
+        self,
+        theta: Array,
+        *,
+        starts: Array | None = None,
+        training: NDArray[np.bool_] | None = None,
+        iterations: int = _MAX_ITERATIONS,
+    ) -> WindowFit | None:
+        """Fit constants and initial states by damped Gauss-Newton; None if the start cannot be integrated.
+
+        Parameters
+        ----------
+        starts : array, shape (states, windows), optional
+            Where the initial states start; the smoothed data if not given.
+        training : array of bool, optional
+            Windows that decide the constants. The others only get their own initial states, so that their
+            residuals tell how well the constants foretell data that took no part in them.
+        """
+        starts, damping = self._starts if starts is None else starts, 1e-6
+        used = np.ones(len(self._windows), dtype=bool) if training is None else training
         residual, slope_theta, slope_start = self._linearised(theta, starts)
         if residual is None:
             return None
-        chi2 = _sum_of_squares(residual)
-        for _ in range(_MAX_ITERATIONS):
-            change, changes, _ = _solve(residual, slope_theta, slope_start, damping)
+        chi2 = _sum_of_squares(residual, used)
+        for _ in range(iterations):
+            change, changes, _ = _solve(residual, slope_theta, slope_start, damping, used)
             trial_theta = theta + change
             trial_starts = starts + changes.T * self._scale[:, None]
             trial = self._residuals(trial_theta, trial_starts)
-            trial_chi2 = np.inf if trial is None else _sum_of_squares(trial)
+            trial_chi2 = np.inf if trial is None else _sum_of_squares(trial, used)
             if trial_chi2 <= chi2:
                 gain = chi2 - trial_chi2
                 theta, starts, chi2, damping = trial_theta, trial_starts, trial_chi2, damping / 10
@@ -141,7 +163,7 @@ class Shooting:
                 if damping > 1e8:
                     break
         samples = sum(int(np.isfinite(target).sum()) for target in self._targets)
-        _, _, information = _solve(residual, slope_theta, slope_start, 0.0)
+        _, _, information = _solve(residual, slope_theta, slope_start, 0.0, used)
         freedom = max(1, samples - len(theta) - starts.size)
         covariance = np.linalg.pinv(information) * chi2 / freedom if len(theta) else np.zeros((0, 0))
         per_window = np.array([float(part @ part) for part in residual])
@@ -203,94 +225,28 @@ class Shooting:
         return self._plan.integrate(self._equations.tape, theta, starts)
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """Steps of one window: they end at samples and breakpoints and never pass over one."""
-
-    begin: Array
-    size: Array
-    sample: NDArray[np.int64]
-    inputs: Array
-
-    @classmethod
-    def over(cls, times: Array, breakpoints: Array, stimuli: Sequence[Callable[[Array], Array]]) -> _Steps:
-        from scipy.integrate import DOP853
-
-        inner = breakpoints[(breakpoints > times[0]) & (breakpoints < times[-1])]
-        grid = np.unique(np.concatenate([times, inner]))
-        begin, size = grid[:-1], np.diff(grid)
-        sample = np.searchsorted(times, grid[1:])
-        reaches = np.isin(grid[1:], times)
-        nodes = begin[:, None] + DOP853.C[None, :] * size[:, None]
-        # The last stages lie on the end of the step, which belongs to the next piece of the stimulus.
-        nodes = np.minimum(nodes, np.nextafter(grid[1:], -np.inf)[:, None])
-        inputs = np.array([stimulus(nodes) for stimulus in stimuli]).reshape(len(stimuli), *nodes.shape)
-        return cls(begin, size, np.where(reaches, sample, -1), inputs)
-
-
-class _Plan:
-    """Steps of all windows side by side, the short ones filled up with steps of no length."""
-
-    def __init__(self, windows: Sequence[_Steps]) -> None:
-        count = max(len(window.size) for window in windows)
-        n_inputs, _, stages = windows[0].inputs.shape
-        self._size = np.zeros((count, len(windows)))
-        self._sample = np.full((count, len(windows)), -1, dtype=np.int64)
-        self._inputs = np.zeros((count, stages, n_inputs, len(windows)))
-        samples = max(int(window.sample.max(initial=0)) for window in windows) + 1
-        self._sampled = np.zeros((len(windows), samples), dtype=bool)
-        self._sampled[:, 0] = True
-        for w, window in enumerate(windows):
-            k = len(window.size)
-            self._size[:k, w] = window.size
-            self._sample[:k, w] = window.sample
-            self._inputs[:k, :, :, w] = window.inputs.transpose(1, 2, 0)
-            if k:
-                self._inputs[k:, :, :, w] = window.inputs[:, -1, -1]
-            self._sampled[w, window.sample[window.sample >= 0]] = True
-
-    def all_finite(self, outputs: Array) -> bool:
-        """Return whether all samples of all windows were reached with finite states."""
-        return bool(np.all(np.isfinite(outputs.transpose(0, 1, 3, 2)[:, self._sampled])))
-
-    def integrate(self, tape: Tape, theta: Array, starts: Array) -> Array:
-        """Return states at the samples, shape (states, windows, variants, samples), NaN beyond a failure."""
-        from scipy.integrate import DOP853
-
-        from fepysr_dyn.shooting_kernel import shoot
-
-        outputs = np.full((*starts.shape, self._sampled.shape[1]), np.nan)
-        registers = np.zeros(tape.registers)
-        registers[len(tape.variables) : tape.first_result] = tape.constants
-        tableau = (np.ascontiguousarray(DOP853.A), np.ascontiguousarray(DOP853.B))
-        shoot(
-            (tape.operations, tape.first_result, tape.outputs),
-            tableau,
-            (self._size, self._sample, self._inputs),
-            (np.ascontiguousarray(theta), np.ascontiguousarray(starts)),
-            registers,
-            outputs,
-        )
-        return outputs
-
-
 def _solve(
-    residual: Sequence[Array], slope_theta: Sequence[Array], slope_start: Sequence[Array], damping: float
+    residual: Sequence[Array],
+    slope_theta: Sequence[Array],
+    slope_start: Sequence[Array],
+    damping: float,
+    used: NDArray[np.bool_],
 ) -> tuple[Array, Array, Array]:
     """Solve the normal equations, the windows' own states eliminated first.
 
-    Returns the change of the constants, the changes of the initial states (windows, states), and the
-    information matrix of the constants.
+    Windows that are not used have no say in the constants. Returns the change of the constants, the changes
+    of the initial states (windows, states), and the information matrix of the constants.
     """
     p, n = slope_theta[0].shape[1], slope_start[0].shape[1]
     matrix, right = np.zeros((p, p)), np.zeros(p)
     locals_ = []
-    for r, jt, js in zip(residual, slope_theta, slope_start, strict=True):
+    for r, jt, js, has_say in zip(residual, slope_theta, slope_start, used, strict=True):
         own = js.T @ js
         own += damping * np.diag(np.diag(own) + 1e-300) + 1e-14 * np.eye(n)
         gain = np.linalg.solve(own, np.column_stack([js.T @ jt, js.T @ r]))
-        matrix += jt.T @ jt - (jt.T @ js) @ gain[:, :p]
-        right += jt.T @ r - (jt.T @ js) @ gain[:, p]
+        if has_say:
+            matrix += jt.T @ jt - (jt.T @ js) @ gain[:, :p]
+            right += jt.T @ r - (jt.T @ js) @ gain[:, p]
         locals_.append(gain)
     information = matrix.copy()
     if p:
@@ -302,8 +258,8 @@ def _solve(
     return change, changes, information
 
 
-def _sum_of_squares(parts: Sequence[Array]) -> float:
-    return float(sum(np.nansum(part**2) for part in parts))
+def _sum_of_squares(parts: Sequence[Array], used: NDArray[np.bool_]) -> float:
+    return float(sum(np.nansum(part**2) for part, counts in zip(parts, used, strict=True) if counts))
 
 
 def _flat(values: Array) -> Array:

@@ -15,6 +15,8 @@ from fepysr_dyn.errors import OptionError
 
 _ITERATIONS = 60
 _TOLERANCE = 1e-6
+#: Keeps the steps solvable in long series: far below what a bend weighs (about one per sample).
+_RIDGE = 1e-13
 # Relative to the spread of a piece; exact data get this much noise, for the sake of the refit.
 _LEAST_NOISE = 1e-9
 
@@ -114,11 +116,15 @@ def _best(times: Array, values: Array, at: Array, noise: float) -> _Answer:
 
 
 def _dual_of_straight_line(times: Array, values: Array) -> Array:
-    """Return the multipliers that hold the signal to a straight line."""
-    from scipy.linalg import solveh_banded
+    """Return the multipliers that hold the signal to a straight line.
 
-    bends = _bends(times)
-    return np.asarray(solveh_banded(_gram(bends), _apply(bends, values)))
+    They are the residual of that line, summed up twice: solving the banded system for them instead loses all
+    digits in long series.
+    """
+    centred = times - np.mean(times)
+    slope = float(centred @ values) / float(centred @ centred)
+    residual = values - np.mean(values) - slope * centred
+    return np.asarray(np.cumsum(np.cumsum(residual)[:-1] * np.diff(times)))[:-1]
 
 
 def _bends(times: Array) -> Array:
@@ -161,7 +167,7 @@ def _kinks(times: Array, values: Array, penalty: float) -> tuple[NDArray[np.intp
         if gap < _TOLERANCE * max(float(np.abs(target @ z)), 1e-300):
             break
         matrix = gram.copy()
-        matrix[2] += upper / above + lower / below
+        matrix[2] += upper / above + lower / below + _RIDGE
         force = -(gradient + 1 / (step_size * above) - 1 / (step_size * below))
         move = solveh_banded(matrix, force)
         move_upper = -upper + (1 / step_size + upper * move) / above

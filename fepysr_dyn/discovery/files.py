@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
+from fepysr_dyn.conservation import Conserved
 from fepysr_dyn.discovery.attempts import advice, reasons
 from fepysr_dyn.discovery.codec import read_dataset
 from fepysr_dyn.discovery.result import Discovery
@@ -150,6 +151,10 @@ def _validation(document: dict[str, Any], simulated: list[xr.Dataset]) -> Valida
         tuple(_run_score(entry, run) for entry, run in zip(document["runs"], simulated, strict=True)),
         {state: StructureScore(**scores) for state, scores in document["structure"].items()},
         tuple(document["notes"]),
+        tuple(
+            Conserved(dict(entry["coefficients"]), float(entry["variation"]), _number(entry["drift"]))
+            for entry in document.get("conserved", ())
+        ),
     )
 
 

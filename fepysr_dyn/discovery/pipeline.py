@@ -16,20 +16,13 @@ from fepysr_dyn.discovery.checkpoint import Checkpoint
 from fepysr_dyn.discovery.config import DiscoveryConfig
 from fepysr_dyn.discovery.documents import read_derivatives, read_search, read_settled
 from fepysr_dyn.discovery.files import read_validation
+from fepysr_dyn.discovery.forms import SHARES, forms_for
 from fepysr_dyn.discovery.journal import FILE, Journal
 from fepysr_dyn.discovery.provenance import data_hash, provenance_of
 from fepysr_dyn.discovery.result import Discovery
 from fepysr_dyn.discovery.schedule import Done, Scheduler
 from fepysr_dyn.discovery.settling import SearchKey, assemble
-from fepysr_dyn.discovery.units import (
-    FORMS,
-    Seeds,
-    Unit,
-    derive_unit,
-    search_unit,
-    settle_unit,
-    validate_unit,
-)
+from fepysr_dyn.discovery.units import Seeds, Unit, derive_unit, search_unit, settle_unit, validate_unit
 from fepysr_dyn.errors import OptionError
 from fepysr_dyn.model_files import system_to_toml
 from fepysr_dyn.search.problem import ProgressCallback, Runtime
@@ -96,13 +89,15 @@ def discover(
     journal = Journal(None if checkpoint is None else Path(checkpoint) / FILE)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, _identity(trajectories, config, seed))
     scheduler = Scheduler(Runtime(progress=progress, cancelled=cancelled), executor, keeper, journal)
-    config = _limited(config, time_limit, len(trajectories.states), scheduler)
+    if time_limit is not None:
+        scheduler.until = time.time() + _SEARCH_SHARE * time_limit
     journal.write(
         f"fepysr-dyn {fepysr_dyn.__version__}, seed {seed}, states {', '.join(trajectories.states)}"
     )
 
     (slopes,) = scheduler.run([Unit(("derivatives",), derive_unit, (trajectories,))], 0.0, 0.05)
-    searches = _search(scheduler, slopes, trajectories.states, config, seeds)
+    config = _limited(config, time_limit, len(trajectories.states), scheduler.slots)
+    searches = _search(scheduler, trajectories, slopes, config, seeds)
     settled, validation = _settle(scheduler, trajectories, slopes, searches, config, seeds, truth)
     scheduler.runtime.report("done", 1.0, "done")
 
@@ -140,33 +135,31 @@ def _identity(trajectories: Trajectories, config: DiscoveryConfig, seed: int) ->
     }
 
 
-def _limited(
-    config: DiscoveryConfig, time_limit: float | None, states: int, scheduler: Scheduler
-) -> DiscoveryConfig:
+def _limited(config: DiscoveryConfig, time_limit: float | None, states: int, slots: int) -> DiscoveryConfig:
     """Return the configuration with the time limit shared among the states."""
     if time_limit is None:
         return config
-    scheduler.until = time.time() + _SEARCH_SHARE * time_limit
-    waves = math.ceil(states * len(FORMS) / scheduler.slots)
-    share = _SEARCH_SHARE * time_limit / waves
+    share = _SEARCH_SHARE * time_limit / math.ceil(states / slots)
     return replace(config, seconds_per_state=min(config.seconds_per_state, share))
 
 
 def _search(
-    scheduler: Scheduler, slopes: Done, states: tuple[str, ...], config: DiscoveryConfig, seeds: Seeds
+    scheduler: Scheduler,
+    trajectories: Trajectories,
+    slopes: Done,
+    config: DiscoveryConfig,
+    seeds: Seeds,
 ) -> dict[SearchKey, Done]:
-    keys = [(state, form) for state in states for form in FORMS]
-    units = [
-        Unit(
-            ("search", state, form),
-            search_unit,
-            ((state, form), slopes.document, config, seeds.search(states.index(state), form)),
-            (slopes.key,),
-            config.seconds_per_state,
-        )
-        for state, form in keys
-    ]
-    return dict(zip(keys, scheduler.run(units, 0.05, 0.95), strict=True))
+    derivatives = read_derivatives(slopes.document)
+    units: dict[SearchKey, Unit] = {}
+    for position, state in enumerate(trajectories.states):
+        forms = forms_for(state, trajectories, derivatives, config)
+        for form in forms:
+            seconds = config.seconds_per_state * (SHARES[form] if len(forms) > 1 else 1.0)
+            own = replace(config, seconds_per_state=seconds)
+            arguments = ((state, form), trajectories, slopes.document, own, seeds.search(position, form))
+            units[state, form] = Unit(("search", state, form), search_unit, arguments, (slopes.key,), seconds)
+    return dict(zip(units, scheduler.run(list(units.values()), 0.05, 0.95), strict=True))
 
 
 def _settle(

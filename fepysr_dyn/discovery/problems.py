@@ -15,6 +15,7 @@ from fepysr_dyn.search.problem import Budget, RegressionProblem
 if TYPE_CHECKING:
     from fepysr_dyn.derivatives import Derivatives
     from fepysr_dyn.discovery.config import DiscoveryConfig
+    from fepysr_dyn.trajectories import Trajectories
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -34,7 +35,7 @@ def all_columns(derivatives: Derivatives) -> dict[str, Array]:
 
 
 def pointwise_problem(
-    state: str, derivatives: Derivatives, config: DiscoveryConfig, seed: int
+    state: str, trajectories: Trajectories, derivatives: Derivatives, config: DiscoveryConfig, seed: int
 ) -> RegressionProblem:
     """Return the problem "derivative of a state from states and inputs", at the most telling samples."""
     columns = all_columns(derivatives)
@@ -57,6 +58,42 @@ def pointwise_problem(
         target=target[rows] - known,
         weights=_weights(error[rows]),
         noise=noise or None,
+        operators=config.operators,
+        max_complexity=config.max_complexity,
+        budget=Budget(config.evaluations, config.seconds_per_state),
+        seed=seed,
+    )
+
+
+def weak_problem(
+    state: str, trajectories: Trajectories, derivatives: Derivatives, config: DiscoveryConfig, seed: int
+) -> RegressionProblem:
+    """Return the problem "integrals of the rate against test functions".
+
+    The target comes from the samples themselves; the columns are smoothed, because noise inside a nonlinear
+    rate would not average out.
+    """
+    from fepysr_dyn.derivatives.weak_form import weak_form
+
+    form = weak_form(trajectories, state)
+    columns = all_columns(derivatives)
+    known_samples = form.complete & np.all(np.isfinite(list(columns.values())), axis=0)
+    rows = np.all(form.measurement[:, ~known_samples] == 0.0, axis=1)
+    samples = known_samples & np.any(form.measurement[rows] != 0.0, axis=0)
+    if rows.sum() < LEAST_ROWS:
+        raise DataError(
+            f"state '{state}': the weak form needs {LEAST_ROWS} complete test functions, found {rows.sum()}"
+        )
+    measurement = form.measurement[np.ix_(rows, samples)]
+    prior = config.prior(state)
+    chosen = {name: values[samples] for name, values in columns.items()}
+    known = compile_expression(prior.known_term(), tuple(chosen))(*chosen.values())
+    weights = form.weights[rows]
+    return RegressionProblem(
+        columns={name: chosen[name] for name in (chosen if prior.columns is None else prior.columns)},
+        target=form.target[rows] - measurement @ np.broadcast_to(known, len(samples[samples])),
+        weights=weights / np.mean(weights),
+        measurement=measurement,
         operators=config.operators,
         max_complexity=config.max_complexity,
         budget=Budget(config.evaluations, config.seconds_per_state),

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import sympy
 from numpy.typing import NDArray
 
 from fepysr_dyn.derivatives import Derivatives
-from fepysr_dyn.discovery.assembly import choose_system
+from fepysr_dyn.discovery.assembly import choose_system, has_structure
 from fepysr_dyn.discovery.confidence import structure_confidence
 from fepysr_dyn.discovery.config import DiscoveryConfig
 from fepysr_dyn.discovery.documents import Settled
+from fepysr_dyn.discovery.forms import POINTWISE
+from fepysr_dyn.discovery.problems import all_columns
 from fepysr_dyn.discovery.states import StateSearch, fitted_constants
-from fepysr_dyn.refinement import refine
+from fepysr_dyn.refinement import Refinement, refine
 from fepysr_dyn.replay import recorded_inputs
 from fepysr_dyn.search.problem import RegressionProblem
 from fepysr_dyn.system import ExperimentPlan, OdeSystem, Protocol
@@ -37,40 +40,61 @@ def settle(
     Right-hand sides that fit exact derivatives exactly leave the trajectories nothing to decide. All others
     are chosen and refitted on the trajectories.
     """
-    chosen = better_forms(searches)
-    own = {state: searches[state, form] for state, form in chosen.items()}
+    by_state = {state: _searches(state, searches) for state in trajectories.states}
+    own = {state: found[0] for state, found in by_state.items()}
     system = assemble(
         trajectories, {state: search.choice.candidate.expression for state, search in own.items()}
     )
     if all(search.choice.exact for search in own.values()):
         return Settled(
             system.rates,
-            chosen,
+            dict.fromkeys(own, POINTWISE),
             tuple(
                 constant
-                for state, form in chosen.items()
-                for constant in fitted_constants(own[state], problems[state, form])
+                for state, search in own.items()
+                for constant in fitted_constants(search, problems[state, POINTWISE])
             ),
             tuple(np.array([run[state].to_numpy()[0] for state in system.states]) for run in derivatives),
             {
-                state: structure_confidence(own[state], problems[state, form], config.resamples, seed)
-                for state, form in chosen.items()
+                state: structure_confidence(search, problems[state, POINTWISE], config.resamples, seed)
+                for state, search in own.items()
             },
         )
     smoothed = list(derivatives)
-    best = choose_system(system, own, trajectories, smoothed, resamples=config.resamples, seed=seed)
-    refined = refine(best.system, trajectories, smoothed)
+    best = choose_system(system, by_state, trajectories, smoothed, resamples=config.resamples, seed=seed)
+    refined = _within_bounds(refine(best.system, trajectories, smoothed), best.system, derivatives, config)
+    forms = {state: _form(best.system.rates[state], state, searches) for state in own}
     return Settled(
-        refined.system.rates, chosen, refined.constants, refined.initial, best.confidence, refined.message
+        refined.system.rates, forms, refined.constants, refined.initial, best.confidence, refined.message
     )
 
 
-def better_forms(searches: Mapping[SearchKey, StateSearch]) -> dict[str, str]:
-    """Return for each state the form of the problem whose answer is kept: for now the first."""
-    forms: dict[str, str] = {}
-    for state, form in searches:
-        forms.setdefault(state, form)
-    return forms
+def _searches(state: str, searches: Mapping[SearchKey, StateSearch]) -> list[StateSearch]:
+    """Return all searches for a state, that over derivatives first."""
+    return [search for (owner, _), search in searches.items() if owner == state]
+
+
+def _form(rate: sympy.Expr, state: str, searches: Mapping[SearchKey, StateSearch]) -> str:
+    """Return the first form whose search offers a right-hand side."""
+    own = {form: search for (owner, form), search in searches.items() if owner == state}
+    return next((form for form, search in own.items() if has_structure(search, rate)), POINTWISE)
+
+
+def _within_bounds(
+    refined: Refinement, before: OdeSystem, derivatives: Derivatives, config: DiscoveryConfig
+) -> Refinement:
+    """Give up a refit that breaks what is known about an equation."""
+    columns = all_columns(derivatives)
+    finite = np.all(np.isfinite(list(columns.values())), axis=0)
+    columns = {name: values[finite] for name, values in columns.items()}
+    for state, rate in refined.system.rates.items():
+        prior = config.prior(state)
+        if prior.allows(before.rates[state], columns) and not prior.allows(rate, columns):
+            message = (
+                f"constants were not refitted on trajectories: d{state}/dt would leave what is known of it"
+            )
+            return replace(refined, system=before, message=message)
+    return refined
 
 
 def assemble(trajectories: Trajectories, rates: Mapping[str, sympy.Expr]) -> OdeSystem:

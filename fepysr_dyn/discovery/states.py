@@ -12,7 +12,7 @@ from fepysr_dyn.expressions import compile_expression, free_constants
 from fepysr_dyn.refinement import FittedConstant
 from fepysr_dyn.search.front import ParetoFront, evaluate_candidate
 from fepysr_dyn.search.portfolio import QUICK, Portfolio
-from fepysr_dyn.search.problem import Budget, RegressionProblem, Runtime
+from fepysr_dyn.search.problem import Budget, RegressionProblem, Runtime, SearchEngine
 from fepysr_dyn.search.refit import ConstantFitter
 from fepysr_dyn.search.registry import make_engine
 from fepysr_dyn.search.selection import Choice, choose, surely_exact
@@ -42,18 +42,39 @@ class StateSearch:
 def search_state(
     state: str, problem: RegressionProblem, config: DiscoveryConfig, runtime: Runtime | None = None
 ) -> StateSearch:
-    """Search the right-hand side of one state: quick engines, then stage 1, then the chosen engine."""
+    """Search the right-hand side of one state: quick engines, then stage 1, then the chosen engine.
+
+    In the weak form the quick engines search alone: what they find there competes with the whole search over
+    derivatives, and integrals are too few for more.
+    """
     runtime = runtime or Runtime()
     features: tuple[sympy.Expr, ...] = ()
     front = ParetoFront(())
+    if problem.measurement is not None:
+        engine = Portfolio(_quick_engines()) if config.engine == "portfolio" else make_engine(config.engine)
+        return _chosen(state, engine.search(problem, runtime), problem, config)
     if config.engine == "portfolio" and config.features:
         seconds = problem.budget.seconds * _QUICK_SHARE
         quick = replace(problem, budget=Budget(problem.budget.evaluations, seconds))
-        front = Portfolio([make_engine(name) for name in QUICK]).search(quick, runtime)
+        front = Portfolio(_quick_engines()).search(quick, runtime)
     if not any(surely_exact(candidate, problem) for candidate in front):
         if config.features and not runtime.must_stop():
             features = _features(problem, runtime)
         front = make_engine(config.engine).search(replace(problem, features=features), runtime).merge(front)
+    return _chosen(state, front, problem, config, features)
+
+
+def _quick_engines() -> list[SearchEngine]:
+    return [make_engine(name) for name in QUICK]
+
+
+def _chosen(
+    state: str,
+    front: ParetoFront,
+    problem: RegressionProblem,
+    config: DiscoveryConfig,
+    features: tuple[sympy.Expr, ...] = (),
+) -> StateSearch:
     allowed = _whole(state, front, problem, config)
     return StateSearch(state, allowed, choose(allowed, _whole_problem(state, problem, config)), features)
 

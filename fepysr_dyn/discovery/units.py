@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fepysr_dyn.derivatives import Derivatives, estimate_derivatives
+from fepysr_dyn.derivatives import estimate_derivatives
 from fepysr_dyn.discovery.codec import Document, dataset_document
 from fepysr_dyn.discovery.config import DiscoveryConfig
 from fepysr_dyn.discovery.documents import (
@@ -23,20 +23,14 @@ from fepysr_dyn.discovery.documents import (
     search_document,
     settled_document,
 )
-from fepysr_dyn.discovery.problems import pointwise_problem
+from fepysr_dyn.discovery.forms import FORMS, POINTWISE
 from fepysr_dyn.discovery.settling import SearchKey, assemble, settle
 from fepysr_dyn.discovery.states import search_state
 from fepysr_dyn.errors import OptionError
 from fepysr_dyn.model_files import system_from_toml
-from fepysr_dyn.search.problem import RegressionProblem, Runtime
+from fepysr_dyn.search.problem import Runtime
 from fepysr_dyn.trajectories import Trajectories
 from fepysr_dyn.validation import validate
-
-#: Forms of the regression problem; a state is searched once with each. New ones are added at the end, so
-#: that the streams of the others stay what they are.
-FORMS: dict[str, Callable[[str, Derivatives, DiscoveryConfig, int], RegressionProblem]] = {
-    "pointwise": pointwise_problem
-}
 
 
 @dataclass(frozen=True)
@@ -103,11 +97,16 @@ def derive_unit(runtime: Runtime, trajectories: Trajectories) -> Document:
 
 
 def search_unit(
-    runtime: Runtime, key: SearchKey, derivatives: Document, config: DiscoveryConfig, seed: int
+    runtime: Runtime,
+    key: SearchKey,
+    trajectories: Trajectories,
+    derivatives: Document,
+    config: DiscoveryConfig,
+    seed: int,
 ) -> Document:
     """Search the right-hand side of one state with one form of the problem."""
     state, form = key
-    problem = FORMS[form](state, read_derivatives(derivatives), config, seed)
+    problem = FORMS[form](state, trajectories, read_derivatives(derivatives), config, seed)
     return search_document(search_state(state, problem, config, runtime))
 
 
@@ -123,7 +122,11 @@ def settle_unit(
     slopes = read_derivatives(derivatives)
     found = {key: read_search(document) for key, document in searches.items()}
     # Nothing random is left in a problem that was searched: any seed makes the same one.
-    problems = {(state, form): FORMS[form](state, slopes, config, seed) for state, form in found}
+    problems = {
+        (state, form): FORMS[form](state, trajectories, slopes, config, seed)
+        for state, form in found
+        if form == POINTWISE
+    }
     return settled_document(settle(found, problems, trajectories, slopes, config, seed))
 
 

@@ -1,0 +1,53 @@
+"""The forms of the regression problem: derivatives sample by sample, or integrals against test functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fepysr_dyn.derivatives import Derivatives
+from fepysr_dyn.discovery.config import DiscoveryConfig
+from fepysr_dyn.discovery.problems import pointwise_problem, weak_problem
+from fepysr_dyn.errors import DataError
+from fepysr_dyn.search.problem import RegressionProblem
+from fepysr_dyn.trajectories import Trajectories
+
+POINTWISE, WEAK = "pointwise", "weak"
+
+#: Forms by name. New ones are added at the end, so that the random streams of the others stay what they are.
+FORMS: dict[str, Callable[[str, Trajectories, Derivatives, DiscoveryConfig, int], RegressionProblem]] = {
+    POINTWISE: pointwise_problem,
+    WEAK: weak_problem,
+}
+
+#: Share of a state's time that each form gets where both are tried: the weak form is searched with the quick
+#: engines only.
+SHARES = {POINTWISE: 0.7, WEAK: 0.3}
+
+#: Derivatives with a smaller error than this, relative to their spread, count as free of noise.
+_NOISY = 1e-4
+#: The weak form's operator has a column per sample and a row per test function.
+_MOST_SAMPLES = 10_000
+
+
+def forms_for(
+    state: str, trajectories: Trajectories, derivatives: Derivatives, config: DiscoveryConfig
+) -> tuple[str, ...]:
+    """Return the forms worth trying for a state: without noise derivatives are as good as the samples."""
+    samples = sum(run.sizes["time"] for run in derivatives)
+    if samples > _MOST_SAMPLES or _relative_error(state, derivatives) <= _NOISY:
+        return (POINTWISE,)
+    try:
+        weak_problem(state, trajectories, derivatives, config, 0)
+    except DataError:
+        # Too few samples between breakpoints for test functions.
+        return (POINTWISE,)
+    return (POINTWISE, WEAK)
+
+
+def _relative_error(state: str, derivatives: Derivatives) -> float:
+    """Return the typical standard error of a state's derivative relative to the derivative's spread."""
+    slopes = np.concatenate([run[f"d{state}"].to_numpy() for run in derivatives])
+    errors = np.concatenate([run[f"d{state}_se"].to_numpy() for run in derivatives])
+    return float(np.nanmedian(errors) / (np.nanstd(slopes) or 1.0))

@@ -1,0 +1,85 @@
+"""The steps of shooting windows: they end at samples and breakpoints and never pass over one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fepysr_dyn.expressions.tape import Tape
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of one window: they end at samples and breakpoints and never pass over one."""
+
+    begin: Array
+    size: Array
+    sample: NDArray[np.int64]
+    inputs: Array
+
+    @classmethod
+    def over(cls, times: Array, breakpoints: Array, stimuli: Sequence[Callable[[Array], Array]]) -> Steps:
+        """Return the steps over the samples of a window, the stimuli evaluated at all stages."""
+        from scipy.integrate import DOP853
+
+        inner = breakpoints[(breakpoints > times[0]) & (breakpoints < times[-1])]
+        grid = np.unique(np.concatenate([times, inner]))
+        begin, size = grid[:-1], np.diff(grid)
+        sample = np.searchsorted(times, grid[1:])
+        reaches = np.isin(grid[1:], times)
+        nodes = begin[:, None] + DOP853.C[None, :] * size[:, None]
+        # The last stages lie on the end of the step, which belongs to the next piece of the stimulus.
+        nodes = np.minimum(nodes, np.nextafter(grid[1:], -np.inf)[:, None])
+        inputs = np.array([stimulus(nodes) for stimulus in stimuli]).reshape(len(stimuli), *nodes.shape)
+        return cls(begin, size, np.where(reaches, sample, -1), inputs)
+
+
+class Plan:
+    """Steps of all windows side by side, the short ones filled up with steps of no length."""
+
+    def __init__(self, windows: Sequence[Steps]) -> None:
+        count = max(len(window.size) for window in windows)
+        n_inputs, _, stages = windows[0].inputs.shape
+        self._size = np.zeros((count, len(windows)))
+        self._sample = np.full((count, len(windows)), -1, dtype=np.int64)
+        self._inputs = np.zeros((count, stages, n_inputs, len(windows)))
+        samples = max(int(window.sample.max(initial=0)) for window in windows) + 1
+        self._sampled = np.zeros((len(windows), samples), dtype=bool)
+        self._sampled[:, 0] = True
+        for w, window in enumerate(windows):
+            k = len(window.size)
+            self._size[:k, w] = window.size
+            self._sample[:k, w] = window.sample
+            self._inputs[:k, :, :, w] = window.inputs.transpose(1, 2, 0)
+            if k:
+                self._inputs[k:, :, :, w] = window.inputs[:, -1, -1]
+            self._sampled[w, window.sample[window.sample >= 0]] = True
+
+    def all_finite(self, outputs: Array) -> bool:
+        """Return whether all samples of all windows were reached with finite states."""
+        return bool(np.all(np.isfinite(outputs.transpose(0, 1, 3, 2)[:, self._sampled])))
+
+    def integrate(self, tape: Tape, theta: Array, starts: Array) -> Array:
+        """Return states at the samples, shape (states, windows, variants, samples), NaN beyond a failure."""
+        from scipy.integrate import DOP853
+
+        from fepysr_dyn.shooting_kernel import shoot
+
+        outputs = np.full((*starts.shape, self._sampled.shape[1]), np.nan)
+        registers = np.zeros(tape.registers)
+        registers[len(tape.variables) : tape.first_result] = tape.constants
+        tableau = (np.ascontiguousarray(DOP853.A), np.ascontiguousarray(DOP853.B))
+        shoot(
+            (tape.operations, tape.first_result, tape.outputs),
+            tableau,
+            (self._size, self._sample, self._inputs),
+            (np.ascontiguousarray(theta), np.ascontiguousarray(starts)),
+            registers,
+            outputs,
+        )
+        return outputs
