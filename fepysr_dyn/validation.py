@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy
 from numpy.typing import NDArray
 
-from fepysr_dyn.expressions import canonical, equivalent, free_constants, same_structure
-from fepysr_dyn.expressions.equivalence import Box
+from fepysr_dyn.conservation import Conserved, conserved_quantities
 from fepysr_dyn.integration import Integration, Outcome, RightHandSide, SolverOptions
 from fepysr_dyn.replay import recorded_inputs, replay
+from fepysr_dyn.structure import StructureScore, structure_score, structure_scores
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories, make_experiment
 
@@ -21,6 +20,17 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Array = NDArray[np.float64]
+
+__all__ = [
+    "R2_THRESHOLD",
+    "RunScore",
+    "StructureScore",
+    "Validation",
+    "data_box",
+    "structure_score",
+    "structure_scores",
+    "validate",
+]
 
 #: R² from which a re-integrated run counts as reproduced.
 R2_THRESHOLD = 0.9
@@ -62,6 +72,11 @@ class RunScore:
         return max(self.nrmse.values())
 
     @property
+    def lyapunov_time(self) -> float | None:
+        """The time in which small differences grow by the factor e, for a chaotic system."""
+        return None if self.horizon is None else self.horizon - float(self.simulated["time"][0])
+
+    @property
     def reproduced(self) -> bool:
         """Whether every state has an R² above the threshold."""
         return self.worst_r2 > R2_THRESHOLD
@@ -76,41 +91,24 @@ class RunScore:
             "nrmse": dict(self.nrmse),
             "diverged_at": self.diverged_at,
             "horizon": self.horizon,
+            "lyapunov_time": self.lyapunov_time,
         }
 
 
 @dataclass(frozen=True)
-class StructureScore:
-    """One equation against the truth.
+class Validation:
+    """Scores of all experiments, and of the structure where the truth is known.
 
     Parameters
     ----------
-    recovered : bool
-        Equal to the truth as a function.
-    same_structure : bool
-        Equal for some values of the found constants.
-    precision, recall : float
-        Shares of the found terms that the truth has, and of the true terms that were found, coefficients
-        aside.
+    conserved : tuple of Conserved
+        Combinations of states that the data keep constant, and whether the equations keep them.
     """
-
-    recovered: bool
-    same_structure: bool
-    precision: float
-    recall: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields."""
-        return dict(vars(self))
-
-
-@dataclass(frozen=True)
-class Validation:
-    """Scores of all experiments, and of the structure where the truth is known."""
 
     runs: tuple[RunScore, ...]
     structure: Mapping[str, StructureScore] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    conserved: tuple[Conserved, ...] = ()
 
     @property
     def reproduced(self) -> bool:
@@ -136,6 +134,7 @@ class Validation:
             "runs": [run.to_dict() for run in self.runs],
             "structure": {state: score.to_dict() for state, score in self.structure.items()},
             "notes": list(self.notes),
+            "conserved": [quantity.to_dict() for quantity in self.conserved],
         }
 
 
@@ -146,6 +145,7 @@ def validate(
     truth: OdeSystem | None = None,
     initial: Sequence[Array] | None = None,
     options: SolverOptions | None = None,
+    conservation: bool = True,
 ) -> Validation:
     """Integrate a system again under every experiment and compare.
 
@@ -157,6 +157,8 @@ def validate(
         One per experiment; the first measured values if not given.
     options : SolverOptions, optional
         The tolerances are looser than for simulating data: scores need no twelve digits.
+    conservation : bool
+        Whether to look for what the data keep constant; it takes a while and is the same for every system.
     """
     options = options or SolverOptions(rtol=1e-9, atol=1e-11, time_limit=20.0)
     right_hand_side = RightHandSide(system)
@@ -169,7 +171,9 @@ def validate(
     structure = {}
     if truth is not None:
         structure = structure_scores(system, truth, data_box(trajectories))
-    return Validation(tuple(scores), structure, tuple(dict.fromkeys(notes)))
+    conserved = conserved_quantities(system, trajectories) if conservation else ()
+    notes.extend(str(quantity) for quantity in conserved)
+    return Validation(tuple(scores), structure, tuple(dict.fromkeys(notes)), conserved)
 
 
 def data_box(trajectories: Trajectories, *, widen: float = 1.0) -> dict[str, tuple[float, float]]:
@@ -182,43 +186,6 @@ def data_box(trajectories: Trajectories, *, widen: float = 1.0) -> dict[str, tup
         # What was never negative stays so: roots and logarithms of concentrations are fine.
         box[name] = (max(low - margin, 0.0) if low >= 0 else low - margin, high + margin)
     return box
-
-
-def structure_scores(found: OdeSystem, truth: OdeSystem, box: Box) -> dict[str, StructureScore]:
-    """Compare each equation of a system with the truth."""
-    found_rates, true_rates = found.explicit_rates(), truth.explicit_rates()
-    return {
-        state: structure_score(found_rates[state], true_rates[state], box)
-        for state in truth.states
-        if state in found_rates
-    }
-
-
-def structure_score(found: sympy.Expr, truth: sympy.Expr, box: Box) -> StructureScore:
-    """Compare one right-hand side with the true one on a box.
-
-    Trajectories often excite a nonlinearity so little that short series follow it to five digits: equality
-    is asked for to seven, on a box much wider than the data.
-    """
-    found_terms, true_terms = _terms(found), _terms(truth)
-    common = found_terms & true_terms
-    recovered = equivalent(found, truth, box, rtol=1e-7)
-    return StructureScore(
-        recovered,
-        recovered or same_structure(found, truth, box),
-        1.0 if recovered else len(common) / max(1, len(found_terms)),
-        1.0 if recovered else len(common) / max(1, len(true_terms)),
-    )
-
-
-def _terms(expression: sympy.Expr) -> set[sympy.Expr]:
-    """Return the terms of the expanded expression without their coefficients."""
-    expanded = canonical(sympy.nsimplify(expression, rational=False) if expression.is_number else expression)
-    terms = set()
-    for term in sympy.Add.make_args(expanded):
-        _, rest = term.as_coeff_Mul()
-        terms.add(free_constants(rest, prefix="constant_").expression)
-    return terms
 
 
 def _score(system: OdeSystem, run: xr.Dataset, result: Integration, rhs: RightHandSide) -> RunScore:

@@ -97,6 +97,7 @@ def test_chaos_is_compared_over_one_lyapunov_time_only():
     score = validate(nearly, runs).runs[0]
     assert score.horizon is not None
     lyapunov_time = score.horizon - float(runs[0]["time"][0])
+    assert score.lyapunov_time == lyapunov_time
     assert 0.5 < lyapunov_time < 2.5  # the textbook exponent 0.906 gives 1.1
     assert score.reproduced
 
@@ -126,6 +127,14 @@ class TestStructure:
         assert not score.recovered
         assert score.same_structure
         assert (score.precision, score.recall) == (1.0, 1.0)
+
+    def test_errors_of_constants_are_relative_and_need_the_same_structure(self):
+        found = 1.02 * self.x / (0.5 + self.y)
+        score = structure_score(found, 1.0 * self.x / (0.52 + self.y), self.box)
+        assert score.constants_error == pytest.approx(0.02 / 0.52, rel=1e-3)
+        assert structure_score(2.0 * self.x, 2.0 * self.x, self.box).constants_error == pytest.approx(0)
+        assert structure_score(self.x, self.x, self.box).constants_error == 0
+        assert structure_score(2.0 * self.x, self.y**2, self.box).constants_error is None
 
     def test_an_extra_and_a_missing_term_count(self):
         score = structure_score(1.5 * self.x + 0.1 * self.y**2, 1.5 * self.x + 2.0 * self.y, self.box)

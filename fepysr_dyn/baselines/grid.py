@@ -181,7 +181,7 @@ def score(
     options = SolverOptions(rtol=1e-7, atol=1e-9, time_limit=SECONDS_PER_RUN)
     system = system_of(name, rates, trajectories)
     with quiet():
-        return validate(system, trajectories, initial=initial, options=options)
+        return validate(system, trajectories, initial=initial, options=options, conservation=False)
 
 
 def _failed(settings: Settings, error: Exception, seconds: float) -> GridPoint:

@@ -42,15 +42,19 @@ def show_validation(scores: Validation) -> None:
     for run in scores.runs:
         if run.message:
             print_text(f"{run.experiment}: {run.message}")
-        if run.horizon is not None:
-            print_text(f"{run.experiment}: chaotic; compared up to t = {number(run.horizon)}")
+        if run.horizon is not None and run.lyapunov_time is not None:
+            print_text(
+                f"{run.experiment}: chaotic, with a Lyapunov time of about {run.lyapunov_time:.3g}; compared "
+                f"over that time, up to t = {number(run.horizon)}"
+            )
     for note in scores.notes:
         print_text(note)
     for state, score in scores.structure.items():
         verdict = "equals" if score.recovered else "differs from"
         shares = f"precision {score.precision:.0%}, recall {score.recall:.0%}"
         same = ", same structure" if score.same_structure and not score.recovered else ""
-        print_text(f"d{state}/dt {verdict} the true equation ({shares} of the terms{same})")
+        off = "" if score.constants_error is None else f", constants within {score.constants_error:.2g}"
+        print_text(f"d{state}/dt {verdict} the true equation ({shares} of the terms{same}{off})")
 
 
 def _show_attempts(found: Discovery) -> None:

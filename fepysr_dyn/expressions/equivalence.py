@@ -60,9 +60,19 @@ def same_structure(
     """
     if equivalent(found, truth, box, rtol=rtol, seed=seed):
         return True
+    return constants_for(found, truth, box, rtol=rtol, seed=seed) is not None
+
+
+def constants_for(
+    found: sympy.Expr, truth: sympy.Expr, box: Box | None = None, *, rtol: float = 1e-5, seed: int = 0
+) -> tuple[Array, Array] | None:
+    """Return the floating-point constants of `found`, and the values with which it equals `truth`.
+
+    None if there are no such values near its own, or no constants.
+    """
     template = free_constants(found)
     if not template.values:
-        return False
+        return None
     from scipy.optimize import least_squares
 
     names, columns = _sample(found, truth, box or {}, seed)
@@ -71,7 +81,7 @@ def same_structure(
     start = np.array(template.values)
     usable = np.isfinite(target) & np.isfinite(value(start, *columns))
     if usable.sum() < _LEAST_FINITE:
-        return False
+        return None
     rows = [column[usable] for column in columns]
     goal = target[usable]
     # Poles would dominate the fit: each point counts relative to its own size.
@@ -90,8 +100,8 @@ def same_structure(
     # Where a term cannot vanish because its coefficient is one, all others grow instead.
     ran_away = np.abs(fit.x) > _RUNAWAY * np.maximum(np.abs(start), 1e-6)
     if np.any(vanished | ran_away):
-        return False
-    return _agree(value(fit.x, *columns), target, rtol)
+        return None
+    return (start, fit.x) if _agree(value(fit.x, *columns), target, rtol) else None
 
 
 def _sample(first: sympy.Expr, second: sympy.Expr, box: Box, seed: int) -> tuple[list[str], list[Array]]:

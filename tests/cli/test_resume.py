@@ -2,13 +2,13 @@
 
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from fepysr_dyn.cli.app import run
@@ -108,11 +108,11 @@ def test_a_killed_run_ends_the_same(folder, uninterrupted, share, workers, capsy
 @pytest.mark.slow
 def test_ten_random_moments(folder, uninterrupted, capsys):
     expected, seconds = uninterrupted
-    moments = random.Random(5)
+    moments = np.random.default_rng(5)
     seen = []
     for number in range(10):
         out = folder / f"random{number}"
-        moment = moments.uniform(0.0, 1.0) * seconds
+        moment = float(moments.uniform(0.0, 1.0)) * seconds
         kept = killed_and_resumed(folder, out, moment, "--workers", str(1 + number % 2))
         assert result(out) == expected
         seen.append((round(moment, 1), kept))
