@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fepysr_dyn.cli.options import Json, Seed, number_option
+from fepysr_dyn.cli.options import Json, Seed, number_option, read_data
 from fepysr_dyn.cli.output import (
     json_text,
     noting_warnings,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "fepysr-dyn report found",
     "fepysr-dyn report found -o supplement.html",
-    "fepysr-dyn report found --compare --time-limit 60",
+    "fepysr-dyn report found --compare --time-limit 60 --held-out other.csv",
 )
 REPORT = "report.html"
 COMPARISON = "comparison.json"
@@ -42,6 +42,15 @@ def report(
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="The report; DIR/report.html if not given."),
     ] = None,
+    held_out: Annotated[
+        list[Path],
+        typer.Option(
+            "--held-out",
+            metavar="FILE",
+            help="Data that took no part in the discovery (CSV or NetCDF), shown apart; repeatable.",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006 (typer copies defaults)
     compare: Annotated[
         bool, typer.Option("--compare", help="Also run PySINDy's methods on the same data.")
     ] = False,
@@ -53,7 +62,7 @@ def report(
             help="With --compare: a baseline; repeatable. All that can run if not given.",
             show_default=False,
         ),
-    ] = [],  # noqa: B006 (typer copies defaults)
+    ] = [],  # noqa: B006
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -81,10 +90,11 @@ def report(
         found = load_result(folder)
     path = inside(folder, REPORT) if out is None else out
     check_writable(path)
+    unseen = read_data(held_out, list(found.system.inputs), list(found.system.states)) if held_out else None
     if compare:
         _compare(found, folder, baselines, time_limit, seed)
     comparison, notes = _comparison(found, folder)
-    write_report(found, path, comparison=comparison)
+    write_report(found, path, comparison=comparison, held_out=unseen)
     print_warnings(notes)
     if json:
         print_json({"report": str(path), "validated": found.validation.reproduced, "warnings": notes})

@@ -69,11 +69,12 @@ def name_in_latex(name: str) -> str:
     return f"{head}_{{{','.join(index)}}}" if index else head
 
 
-def expression_in_latex(expression: sympy.Expr) -> str:
-    """Return a formula typeset."""
+def expression_in_latex(expression: sympy.Expr, *, flat: bool = False) -> str:
+    """Return a formula typeset, short fractions in a line if `flat`."""
     # Ordering the terms of deeply nested functions takes sympy exponential time.
     order = "none" if function_nesting(expression) > _MOST_ORDERED else None
-    return str(_Printer({"ln_notation": True, "order": order}).doprint(expression))
+    settings = {"ln_notation": True, "order": order, "fold_short_frac": flat}
+    return str(_Printer(settings).doprint(expression))
 
 
 class _Printer(LatexPrinter):  # type: ignore[misc]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import sympy
 
+from fepysr_dyn.exchange.latex import expression_in_latex, name_in_latex
 from fepysr_dyn.report.experiments import paired
 from fepysr_dyn.report.figures import COLOURS, MAX_STATES, MAX_SWITCHES
-from fepysr_dyn.report.latex import latex_formula
 from fepysr_dyn.report.numbers import r2_text
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def _equation(state: str, rate: sympy.Expr) -> str:
     """Return an equation as matplotlib sets it; nothing for one that is too long, or that it cannot set."""
     from matplotlib.mathtext import MathTextParser
 
-    right = latex_formula(rate, digits=4, flat=True).replace(r"\frac", r"\dfrac")
-    text = f"$d{latex_formula(sympy.Symbol(state))}/dt = {right}$"
+    right = expression_in_latex(rate, flat=True).replace(r"\frac", r"\dfrac")
+    text = f"$d{name_in_latex(state)}/dt = {right}$"
     try:
         MathTextParser("path").parse(text)
     except ValueError:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
-from fepysr_dyn.report.latex import latex_formula, latex_system
+from fepysr_dyn.exchange.latex import expression_in_latex, number_in_latex
+from fepysr_dyn.report.latex import latex_system
 from fepysr_dyn.report.mathml import equation, math
 from fepysr_dyn.report.numbers import short
 from fepysr_dyn.report.verdict import verdict
@@ -55,7 +56,8 @@ def front_html(front: ParetoFront) -> str:
 def front_latex(front: ParetoFront) -> str:
     """Return the candidates as an array of LaTeX."""
     rows = [
-        rf"{candidate.complexity} & {candidate.loss:.3g} & {latex_formula(candidate.expression)}"
+        f"{candidate.complexity} & {number_in_latex(candidate.loss, 3)} & "
+        f"{expression_in_latex(candidate.expression)}"
         for candidate in front
     ]
     lines = " \\\\\n".join([r"\text{complexity} & \text{loss} & \text{formula}", *rows])

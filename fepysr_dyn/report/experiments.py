@@ -16,6 +16,7 @@ from fepysr_dyn.report.numbers import r2_text, short
 from fepysr_dyn.validation import R2_THRESHOLD
 
 if TYPE_CHECKING:
+    from fepysr_dyn.system import OdeSystem
     from fepysr_dyn.trajectories import Trajectories
     from fepysr_dyn.validation import RunScore
 
@@ -87,6 +88,19 @@ def group_view(
         tuple(phases),
         tuple(score.experiment for score in scores[:MAX_IN_PHASE]),
     )
+
+
+def score_held_out(system: OdeSystem, held_out: Trajectories) -> tuple[RunScore, ...]:
+    """Integrate a system under experiments it was not found from, and score it as in training.
+
+    It starts from the smoothed states and is compared with them: against noisy samples, R² would mostly
+    tell how noisy they are.
+    """
+    from fepysr_dyn.derivatives import estimate_derivatives
+    from fepysr_dyn.trajectories import Trajectories
+    from fepysr_dyn.validation import validate
+
+    return validate(system, Trajectories(tuple(estimate_derivatives(held_out)))).runs
 
 
 def paired(

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from fepysr_dyn.errors import DataError
 from fepysr_dyn.expressions import to_text
-from fepysr_dyn.report.experiments import Group, group_view
+from fepysr_dyn.report.experiments import Group, group_view, score_held_out
 from fepysr_dyn.report.fronts import front_views
 from fepysr_dyn.report.latex import latex_system
 from fepysr_dyn.report.mathml import equation, math, name_math
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from fepysr_dyn.comparison import Comparison
     from fepysr_dyn.discovery import Discovery
+    from fepysr_dyn.trajectories import Trajectories
+    from fepysr_dyn.validation import RunScore
 
 #: Features shown of every state.
 MAX_FEATURES = 24
@@ -35,7 +37,11 @@ _MAX_NOTES = 100
 
 
 def write_report(
-    found: Discovery, path: str | Path, *, comparison: Comparison | Mapping[str, Any] | None = None
+    found: Discovery,
+    path: str | Path,
+    *,
+    comparison: Comparison | Mapping[str, Any] | None = None,
+    held_out: Trajectories | None = None,
 ) -> None:
     """Write the report of a discovery: one HTML file that needs no network.
 
@@ -47,18 +53,25 @@ def write_report(
         The file, usually report.html.
     comparison : Comparison or mapping, optional
         Other methods on the same data, as `fepysr_dyn.compare` returns it or its JSON document.
+    held_out : Trajectories, optional
+        Experiments that took no part in the discovery: the equations are integrated under them as well.
     """
-    text = render_report(found, comparison=comparison)
+    text = render_report(found, comparison=comparison, held_out=held_out)
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def render_report(found: Discovery, *, comparison: Comparison | Mapping[str, Any] | None = None) -> str:
+def render_report(
+    found: Discovery,
+    *,
+    comparison: Comparison | Mapping[str, Any] | None = None,
+    held_out: Trajectories | None = None,
+) -> str:
     """Return the report as text."""
     style, script = _asset("report.css"), _asset("report.js")
-    groups = _groups(found)
+    unseen = () if held_out is None else score_held_out(found.system, held_out)
     return (
         _environment()
         .get_template("report.html")
@@ -69,12 +82,12 @@ def render_report(found: Discovery, *, comparison: Comparison | Mapping[str, Any
             style=style,
             script=script,
             policy=_policy(style, script),
-            verdict=verdict(found),
+            verdict=verdict(found, unseen),
             equations=_equations(found),
             text=str(found),
             latex=latex_system(found.system),
             warnings=[*found.warnings, *found.validation.notes][:_MAX_NOTES],
-            groups=groups,
+            groups=_groups(found, unseen, held_out),
             fronts=front_views(found),
             features=_features(found),
             constants=[
@@ -159,12 +172,15 @@ def _equations(found: Discovery) -> list[dict[str, Any]]:
     ]
 
 
-def _groups(found: Discovery) -> list[Group]:
+def _groups(found: Discovery, unseen: tuple[RunScore, ...], held_out: Trajectories | None) -> list[Group]:
     time_name = "time"
     if found.data is not None:
         unit = found.data[0]["time"].attrs.get("units", "")
         time_name = f"time [{unit}]" if unit else time_name
-    return [group_view("Training", "training", found.validation.runs, found.data, time_name)]
+    groups = [group_view("Training", "training", found.validation.runs, found.data, time_name)]
+    if unseen:
+        groups.append(group_view("Held out", "held-out", unseen, held_out, time_name))
+    return groups
 
 
 def _features(found: Discovery) -> list[dict[str, Any]]:

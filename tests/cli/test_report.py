@@ -45,6 +45,14 @@ def test_another_place_and_json(command, folder, tmp_path):
     assert (tmp_path / "supplement.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+def test_held_out_data_are_scored(command, folder, tmp_path):
+    rows = [f"{k / 10},{3 * 0.9**k},{int(k >= 10)}" for k in range(60)]
+    (tmp_path / "other.csv").write_text("\n".join(["time,x,u", *rows]) + "\n")
+    answer = command("report", "found", "--held-out", "other.csv")
+    assert answer.code == 0, answer.err
+    assert "the held-out experiment" in (folder / "report.html").read_text(encoding="utf-8")
+
+
 def test_a_comparison_is_kept_and_shown(command, folder):
     answer = command("report", "found", "--compare", "--baseline", "sindy-poly1")
     assert answer.code == 0, answer.err

@@ -91,6 +91,16 @@ def test_a_failed_integration_is_said(growth):
     assert "Not validated" in page
 
 
+def test_held_out_experiments_stand_apart(growth):
+    from fepysr_dyn.simulation import simulate
+
+    other = simulate(replace(growth.truth, initial={"x": 3.0}), noise=0.02, seed=5)
+    page = render_report(growth, held_out=other)
+    assert "reproduce the held-out experiment" in page
+    assert page.index("<h3>Training</h3>") < page.index("<h3>Held out</h3>")
+    assert page.count("<td>held-out</td>") == 1
+
+
 def test_what_stays_open_is_said(growth):
     other = Candidate(parse("0.7*x"), 3, 0.1, "sparse")
     said = verdict(replace(growth, alternatives={"x": (other,)}, warnings=("few samples",)))
