@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ from fepysr_dyn.stimulus import Stimulus, stimulus_from
 from fepysr_dyn.system import ExperimentPlan, OdeSystem, Protocol
 
 MAX_FILE_BYTES = 5_000_000
+MAX_KEY_PARTS = 200
+MAX_TABLES = 20_000
 #: Endings of model files that other programs wrote; TOML files may have any other.
 FOREIGN_SUFFIXES = (".xml", ".sbml", ".ant", ".antimony")
 MODEL_SUFFIXES = (".toml", *FOREIGN_SUFFIXES)
@@ -78,9 +81,11 @@ def read_system(path: str | Path) -> OdeSystem:
 
 def system_from_toml(text: str, *, default_name: str = "system") -> OdeSystem:
     """Read a system from the text of a TOML file."""
+    _check_size(text)
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
+        # Also of numbers with thousands of digits.
         raise ModelError(f"not valid TOML: {error}") from None
     except RecursionError:
         raise ModelError("not valid TOML: nested too deeply") from None
@@ -131,6 +136,20 @@ def system_to_toml(system: OdeSystem) -> str:
     }
     filled = {key: value for key, value in document.items() if value not in ({}, [])}
     return str(tomli_w.dumps(filled))
+
+
+def _check_size(text: str) -> None:
+    """Refuse keys of so many parts, or so many tables, that reading them would take gigabytes."""
+    tables = text.count("[") + text.count("{")
+    for line in text.splitlines():
+        for piece in re.split(r"[=,\[{]", line):
+            parts = piece.count(".")
+            if parts > MAX_KEY_PARTS:
+                raise ModelError(f"expected keys of at most {MAX_KEY_PARTS} parts, found {parts + 1}")
+            # A number has one point, a key of one table in another as many as it has tables.
+            tables += parts if parts > 1 else 0
+    if tables > MAX_TABLES:
+        raise ModelError(f"expected at most {MAX_TABLES} tables and lists, found {tables}")
 
 
 class _Reader:

@@ -18,7 +18,9 @@ from fepysr_dyn.confined.limits import MAX_DEPTH, Refused, answering_alone, conf
 
 MAX_ELEMENTS = 400_000
 MEMORY_BYTES = 1_500_000_000
-CPU_SECONDS = 30
+#: Processor time for any file, and the characters of a file that earn it another second.
+CPU_SECONDS = 4
+CHARACTERS_A_SECOND = 200_000
 
 
 def main() -> None:
@@ -34,7 +36,7 @@ def main() -> None:
     answer: dict[str, Any]
     try:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
-        confine(memory=MEMORY_BYTES, seconds=CPU_SECONDS)
+        confine(memory=MEMORY_BYTES, seconds=CPU_SECONDS + len(text) // CHARACTERS_A_SECOND)
         if kind == "antimony":
             text = sbml_of(antimony, text)
         # The text is UTF-8 whatever it says of itself; files without a declaration are as good.
@@ -58,7 +60,12 @@ def sbml_of(antimony: Any, text: str) -> str:
     """Return the SBML of an Antimony text; statements that read other files are refused."""
     if "\0" in text:
         raise Refused("expected Antimony text, found NUL bytes")
-    bare = re.sub(r'"[^"\n]*"|//[^\n]*|#[^\n]*|/\*.*?\*/', " ", text, flags=re.DOTALL)
+    bare = re.sub(
+        r'"[^"\n]*"|//[^\n]*|#[^\n]*|/\*.*?\*/',
+        lambda m: " " + "\n" * m[0].count("\n"),
+        text,
+        flags=re.DOTALL,
+    )
     if found := re.search(r"\bimport\b", bare):
         line = bare[: found.start()].count("\n") + 1
         raise Refused(f"'import' would read another file and is refused (about line {line})")
