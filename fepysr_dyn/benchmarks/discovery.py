@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy
 
 from fepysr_dyn.benchmarks.problems import far_box
 from fepysr_dyn.benchmarks.recovery import equal_beyond
@@ -18,7 +20,7 @@ from fepysr_dyn.validation import data_box
 if TYPE_CHECKING:
     from fepysr_dyn.benchmarks.units import Line, Unit
     from fepysr_dyn.comparison import Entry
-    from fepysr_dyn.discovery import Discovery
+    from fepysr_dyn.expressions.equivalence import Box
     from fepysr_dyn.system import OdeSystem
     from fepysr_dyn.trajectories import Trajectories
     from fepysr_dyn.validation import Validation
@@ -42,52 +44,64 @@ def discover_unit(unit: Unit) -> Line:
     comparison = compare(
         runs,
         held_out=unseen_runs(system, unit.seed),
-        truth=system,
         ours=found,
         seed=unit.seed,
         time_limit=cap,
     )
-    states = state_results(found, system, runs)
+    judge = Judge.of(system, runs)
+    states = {
+        state: {
+            "expression": equation,
+            "confidence": found.confidence.get(state),
+            **judge.verdict(state, found.system),
+        }
+        for state, equation in found.equations().items()
+    }
     return {
         "recovered": all(state["recovered"] for state in states.values()),
         "states": states,
-        "methods": {entry.name: method_result(entry) for entry in comparison.entries},
+        "methods": {entry.name: method_result(entry, judge) for entry in comparison.entries},
         "warnings": list(found.warnings),
         "complete": found.complete,
         "seconds": round(comparison[OURS].seconds, 3),
     }
 
 
-def state_results(found: Discovery, truth: OdeSystem, runs: Trajectories) -> dict[str, dict[str, Any]]:
-    """Return what was found for each state, whether it is right, and how sure we were.
+@dataclass(frozen=True)
+class Judge:
+    """The truth, and the boxes on which equations are compared with it.
 
     Right means right also far from the data: along a trajectory a series can follow anything.
     """
-    columns = {
-        name: np.concatenate([run[name].to_numpy() for run in runs]) for name in (*runs.states, *runs.inputs)
-    }
-    near, far = data_box(runs), far_box(columns)
-    rates, true_rates, equations = found.system.explicit_rates(), truth.explicit_rates(), found.equations()
-    results = {}
-    for state, true_rate in true_rates.items():
-        is_recovered = equal_beyond(rates[state], true_rate, near, far)
-        results[state] = {
-            "expression": equations[state],
-            "confidence": found.confidence.get(state),
-            "recovered": is_recovered,
-            "same_structure": is_recovered or same_structure(rates[state], true_rate, far),
-        }
-    return results
+
+    rates: Mapping[str, sympy.Expr]
+    near: Box
+    far: Box
+
+    @classmethod
+    def of(cls, truth: OdeSystem, runs: Trajectories) -> Judge:
+        """Return the judge for a system and the data it was found from."""
+        names = (*runs.states, *runs.inputs)
+        columns = {name: np.concatenate([run[name].to_numpy() for run in runs]) for name in names}
+        return cls(truth.explicit_rates(), data_box(runs), far_box(columns))
+
+    def verdict(self, state: str, found: OdeSystem) -> dict[str, bool]:
+        """Return whether an equation is the truth, and whether it has its structure."""
+        rate, truth = found.explicit_rates()[state], self.rates[state]
+        is_recovered = equal_beyond(rate, truth, self.near, self.far)
+        is_similar = is_recovered or same_structure(rate, truth, self.far)
+        return {"recovered": is_recovered, "same_structure": is_similar}
 
 
-def method_result(entry: Entry) -> dict[str, Any]:
+def method_result(entry: Entry, judge: Judge) -> dict[str, Any]:
     """Return the scores of one method; no answer has none."""
-    structure = {} if entry.reconstruction is None else entry.reconstruction.structure
+    system = entry.system
+    verdicts = [] if system is None else [judge.verdict(state, system) for state in judge.rates]
     return {
         "reconstruction": _scores(entry.reconstruction),
         "generalization": _scores(entry.generalization),
-        "recovered": sum(score.recovered for score in structure.values()),
-        "same_structure": sum(score.same_structure for score in structure.values()),
+        "recovered": sum(verdict["recovered"] for verdict in verdicts),
+        "same_structure": sum(verdict["same_structure"] for verdict in verdicts),
         "seconds": round(entry.seconds, 3),
         "message": entry.message,
     }
