@@ -31,7 +31,7 @@ def unseen_runs(system: OdeSystem, seed: int) -> Trajectories:
     """Simulate a system, without noise, from states and under stimuli that its protocol does not have.
 
     Every experiment of the protocol gives two: one starts between its initial state and the mean of its
-    trajectory, one a little beyond, and levels of stimuli move between those that were seen. Moving along
+    trajectory, one a little beyond if that makes sense, and levels of stimuli move between those that were seen. Moving along
     that line keeps whatever linear combination of states the system conserves.
     """
     seen = simulate(system)
@@ -40,8 +40,7 @@ def unseen_runs(system: OdeSystem, seed: int) -> Trajectories:
     for plan, run in zip(system.protocol.experiments, seen, strict=True):
         table = {state: run[state].to_numpy() for state in system.states}
         for name, (low, high) in (("between", _TOWARDS), ("beyond", _AWAY)):
-            share = float(random.uniform(low, high))
-            initial = {state: _moved_value(values, share) for state, values in table.items()}
+            initial = _moved_state(table, float(random.uniform(low, high)))
             inputs = _moved_inputs(system, plan, random)
             plans.append(ExperimentPlan(f"{plan.name}, {name}", initial, inputs))
     runs: list[xr.Dataset] = []
@@ -56,11 +55,20 @@ def unseen_runs(system: OdeSystem, seed: int) -> Trajectories:
     return Trajectories(tuple(runs))
 
 
-def _moved_value(values: Array, share: float) -> float:
-    """Move a first value along the line to the mean; what was never negative stays so."""
-    first, middle = float(values[0]), float(np.mean(values))
-    moved = first + share * (middle - first)
-    return first if np.min(values) >= 0 and moved < 0 else moved
+def _moved_state(table: Mapping[str, Array], share: float) -> dict[str, float]:
+    """Move an initial state along the line to the mean of its trajectory.
+
+    What was never negative stays so: where the way away from the mean is blocked, the state moves towards it.
+    """
+
+    def moved(share: float) -> dict[str, float]:
+        return {
+            state: float(values[0] + share * (np.mean(values) - values[0])) for state, values in table.items()
+        }
+
+    beyond = moved(share)
+    blocked = any(beyond[state] < 0 <= np.min(values) for state, values in table.items())
+    return moved(-share) if blocked else beyond
 
 
 def _moved_inputs(
