@@ -94,7 +94,8 @@ def discover(
     there is noise, and the system is integrated again and compared. Exit code 1: nothing reproduces the
     data; the best attempts are shown. Ctrl-C shows what was found so far.
     """
-    from fepysr_dyn.discovery.files import save_result, to_document
+    from fepysr_dyn.discovery.files import prepared_folder, save_result, to_document
+    from fepysr_dyn.discovery.run_files import FILE, write_run
     from fepysr_dyn.report.page import write_report
 
     settings = _settings(context, config, out if resume else None)
@@ -103,16 +104,19 @@ def discover(
     if resume and out is None:
         raise OptionError("--resume: expected -o with the folder of the run that is to be continued")
     if out is not None:
-        _prepare(out, settings, resume=resume)
+        prepared_folder(out)
     try:
         with noting_warnings() as notes:
             source = _read(sources, settings)
+            if out is not None and not resume:
+                _start_over(out, settings)
             found = _run(source, settings, workers, out)
     except SearchInterrupted as interruption:
         return _interrupted(interruption, out, json=json)
     found = replace(found, provenance={**found.provenance, "command": typed_command(context)})
     if out is not None:
         save_result(found, out)
+        write_run(settings, out / FILE)
         write_report(found, out / REPORT)
     print_warnings([*notes, *found.warnings])
     if json:
@@ -143,24 +147,23 @@ def _was_typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _prepare(out: Path, settings: RunSettings, *, resume: bool) -> None:
-    """Make the folder; a run that does not resume starts with an empty one."""
+def _start_over(out: Path, settings: RunSettings) -> None:
+    """Remove what an earlier run kept in the folder, and say with what settings this one runs."""
     from fepysr_dyn.discovery.checkpoint import clear_checkpoint
-    from fepysr_dyn.discovery.files import prepared_folder
     from fepysr_dyn.discovery.journal import FILE as LOG
     from fepysr_dyn.discovery.run_files import FILE, write_run
 
-    prepared_folder(out)
-    if not resume:
-        clear_checkpoint(out)
-        (out / LOG).unlink(missing_ok=True)
+    clear_checkpoint(out)
+    (out / LOG).unlink(missing_ok=True)
     write_run(settings, out / FILE)
 
 
 def _read(sources: list[str], settings: RunSettings) -> Source:
     options = {**vars(settings.data)}
     inputs, states = list(options.pop("inputs")), list(options.pop("states"))
-    return read_source(sources, inputs, states, seed=settings.seed, **options)
+    source = read_source(sources, inputs, states, seed=settings.seed, **options)
+    settings.config.check(source.runs.states, source.runs.inputs)
+    return source
 
 
 def _run(source: Source, settings: RunSettings, workers: int | None, out: Path | None) -> Discovery:

@@ -152,6 +152,11 @@ def test_units_of_another_run_are_refused_in_one_line(folder, uninterrupted, cap
     assert "other data" in captured.err
     assert "another seed (0, not 9)" in captured.err
     assert result(out) == uninterrupted[0]
+    # Nor does a mistyped call without --resume cost what is there.
+    assert run(["discover", str(folder / "nothing.csv"), "-o", str(out)]) == 2
+    assert run(["discover", str(folder / "model.toml"), "--noise", "0.01", "-o", str(out), "--resume"]) == 0
+    assert result(out) == uninterrupted[0]
+    assert ": done in" not in (out / "log.txt").read_text().split("fepysr-dyn 0")[-1]
 
 
 def test_resuming_needs_a_folder(folder, capsys):
