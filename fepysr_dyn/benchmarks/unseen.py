@@ -31,8 +31,8 @@ def unseen_runs(system: OdeSystem, seed: int) -> Trajectories:
     """Simulate a system, without noise, from states and under stimuli that its protocol does not have.
 
     Every experiment of the protocol gives two: one starts between its initial state and the mean of its
-    trajectory, one a little beyond if that makes sense, and levels of stimuli move between those that were seen. Moving along
-    that line keeps whatever linear combination of states the system conserves.
+    trajectory, one a little beyond if that makes sense, and levels of stimuli move between those that were
+    seen. Moving along that line keeps whatever linear combination of states the system conserves.
     """
     seen = simulate(system)
     random = np.random.default_rng([seed, 3])
