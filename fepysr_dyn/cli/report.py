@@ -90,10 +90,13 @@ def report(
         found = load_result(folder)
     path = inside(folder, REPORT) if out is None else out
     check_writable(path)
-    unseen = read_data(held_out, list(found.system.inputs), list(found.system.states)) if held_out else None
+    with noting_warnings() as notes:
+        names = list(found.system.inputs), list(found.system.states)
+        unseen = read_data(held_out, *names) if held_out else None
     if compare:
         _compare(found, folder, baselines, time_limit, seed)
-    comparison, notes = _comparison(found, folder)
+    comparison, complaints = _comparison(found, folder)
+    notes += complaints
     write_report(found, path, comparison=comparison, held_out=unseen)
     print_warnings(notes)
     if json:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from fepysr_dyn.errors import DataError
-from fepysr_dyn.expressions import to_text
+from fepysr_dyn.expressions import parse, to_text
 from fepysr_dyn.report.experiments import Group, group_view, score_held_out
 from fepysr_dyn.report.fronts import front_views
 from fepysr_dyn.report.latex import latex_system
@@ -86,7 +86,8 @@ def render_report(
             equations=_equations(found),
             text=str(found),
             latex=latex_system(found.system),
-            warnings=[*found.warnings, *found.validation.notes][:_MAX_NOTES],
+            warnings=_warnings(found)[:_MAX_NOTES],
+            conserved=[(math(parse(each.text)), each.kept) for each in found.validation.conserved],
             groups=_groups(found, unseen, held_out),
             fronts=front_views(found),
             features=_features(found),
@@ -142,6 +143,12 @@ def _title(found: Discovery) -> str:
     )
 
 
+def _warnings(found: Discovery) -> list[str]:
+    """Return what to be careful about; that a quantity is conserved is said elsewhere."""
+    good = {str(quantity) for quantity in found.validation.conserved if quantity.kept}
+    return [*found.warnings, *(note for note in found.validation.notes if note not in good)]
+
+
 def _size(found: Discovery) -> list[tuple[str, str]]:
     """Return how large the data are, in a few words."""
     runs = [run.simulated for run in found.validation.runs]
@@ -165,6 +172,7 @@ def _equations(found: Discovery) -> list[dict[str, Any]]:
             "found": equation(state, rate),
             "true": equation(state, truth[state]) if state in truth else None,
             "score": structure.get(state),
+            "form": found.forms.get(state, "pointwise"),
             "confidence": found.confidence.get(state),
             "alternatives": len(found.alternatives.get(state, ())),
         }

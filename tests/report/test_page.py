@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 import fepysr_dyn as fd
+from fepysr_dyn.conservation import Conserved
 from fepysr_dyn.errors import DataError
 from fepysr_dyn.expressions import parse
 from fepysr_dyn.integration import Outcome
@@ -106,6 +107,19 @@ def test_what_stays_open_is_said(growth):
     said = verdict(replace(growth, alternatives={"x": (other,)}, warnings=("few samples",)))
     assert "1 warning says what the data cannot decide" in said.sentence
     assert "other formulas fit dx/dt as well" in said.sentence
+
+
+def test_conserved_quantities_are_no_warnings(tyson):
+    kept = Conserved({"X1": 1.0, "X2": 2.0}, 0.0, 0.0)
+    lost = Conserved({"X1": 1.0, "X2": -1.0}, 0.0, 0.3)
+    notes = tuple(str(quantity) for quantity in (kept, lost))
+    page = render_report(
+        replace(tyson, validation=replace(tyson.validation, conserved=(kept, lost), notes=notes))
+    )
+    assert "✓ the equations keep it constant" in page
+    assert "✗ the equations change it" in page
+    assert str(kept) not in page
+    assert str(lost) in page
 
 
 def test_constants_have_their_errors(growth):
