@@ -105,7 +105,7 @@ class FePySR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         features: str | FmnConfig | Sequence[str | sympy.Expr] | None = "fmn",
         operators: Sequence[str] = DEFAULT_OPERATORS,
         max_complexity: int = 40,
-        evaluations: int = 2_000_000,
+        evaluations: int = 5_000_000,
         time_limit: float | None = None,
         noise: float | None = None,
         seed: int = 0,

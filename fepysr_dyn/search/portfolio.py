@@ -30,6 +30,10 @@ from fepysr_dyn.search.simplification import shortened
 QUICK = ("sparse", "rational", "parametric")
 _PART_SIZES = (2, 14)
 _LAST_PEEL = 0.92
+#: Share of the time that is left for one quick engine between two rounds.
+_ASIDE = 0.04
+#: Share of the quick engines' time for the variables alone: what they can solve, they mostly solve so.
+_PLAIN = 0.78
 
 
 @dataclass(frozen=True)
@@ -51,8 +55,8 @@ class PortfolioConfig:
     """
 
     quick_share: float = 0.15
-    quick_time: float = 0.65
-    rounds: tuple[float, ...] = (0.15, 0.25, 0.6)
+    quick_time: float = 0.46
+    rounds: tuple[float, ...] = (0.3, 0.3, 0.4)
     parts: int = 12
     rests: int = 6
 
@@ -121,9 +125,9 @@ class _Run:
         end = self.config.quick_time if self.deep else 0.8
         if self.problem.features:
             # Features widen the libraries and can crowd out what is already there: first without them.
-            self._quick_pass(replace(self.problem, features=()), self.config.quick_share, until=0.6 * end)
+            self._quick_pass(replace(self.problem, features=()), self.config.quick_share, until=_PLAIN * end)
         self._quick_pass(self.problem, self.config.quick_share, until=end)
-        self._peel(until=self._fraction + 0.07)
+        self._peel(until=self._fraction + 0.05)
         if not self._done():
             self._deep_rounds()
         if self.exact is not None:
@@ -164,7 +168,7 @@ class _Run:
                 return
             if number + 1 < len(self.config.rounds):
                 self._return_parts()
-            self._peel(until=min(1.0, self._fraction + 0.05))
+            self._peel(until=min(1.0, self._fraction + 0.03))
 
     def _return_parts(self) -> None:
         """Offer the parts of the best formulas to the quick engines."""
@@ -204,7 +208,7 @@ class _Run:
         if until > self._fraction and self._fraction < 1:
             seconds *= min(1.0, (until - self._fraction) / (1 - self._fraction) * 1.0001)
         else:
-            seconds *= 0.1
+            seconds *= _ASIDE
         start = self._fraction
 
         def forward(report: Progress) -> None:

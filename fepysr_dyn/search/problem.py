@@ -60,7 +60,7 @@ class Budget:
         A time limit that only cuts short; a front that was cut short says so.
     """
 
-    evaluations: int = 2_000_000
+    evaluations: int = 5_000_000
     seconds: float = float("inf")
 
     def __post_init__(self) -> None:
