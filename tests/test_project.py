@@ -66,6 +66,9 @@ def test_models_are_found_in_a_checkout_and_in_a_wheel(tmp_path):
     (wheel,) = tmp_path.glob("fepysr_dyn-*.whl")
     unpacked = tmp_path / "unpacked"
     with zipfile.ZipFile(wheel) as archive:
+        assert {f"fepysr_dyn/report/templates/report.{kind}" for kind in ("html", "css", "js")} <= set(
+            archive.namelist()
+        )
         archive.extractall(unpacked)
     code = (
         "import json; from fepysr_dyn.model_files import load_model, model_names, models_directory;"

@@ -85,9 +85,7 @@ def report(
     from fepysr_dyn.report.page import write_report
     from fepysr_dyn.trajectories.writing import check_writable
 
-    with noting_warnings():
-        # What there is to say about the data is in the result already.
-        found = load_result(folder)
+    found = load_result(folder)
     path = inside(folder, REPORT) if out is None else out
     check_writable(path)
     with noting_warnings() as notes:

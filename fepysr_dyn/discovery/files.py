@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from fepysr_dyn.conservation import Conserved
 from fepysr_dyn.discovery.attempts import advice, reasons
 from fepysr_dyn.discovery.codec import read_dataset
 from fepysr_dyn.discovery.result import Discovery
-from fepysr_dyn.errors import DataError
+from fepysr_dyn.errors import DataError, DataWarning
 from fepysr_dyn.expressions import parse, to_text
 from fepysr_dyn.integration import Outcome
 from fepysr_dyn.model_files import read_system, write_system
@@ -104,16 +105,23 @@ def load_result(folder: str | Path) -> Discovery:
     if version != SCHEMA_VERSION:
         raise DataError(f"{path}: expected schema version {SCHEMA_VERSION}, found {version!r}")
     system = read_system(inside(folder, _SYSTEM))
-    simulated = read_trajectories(inside(folder, _SIMULATED))
+    simulated = _runs(inside(folder, _SIMULATED))
     try:
         found = _from_document(document, system_of=system, simulated=simulated)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{path}: a field is missing or has another form: {error}") from None
     return replace(
         found,
-        data=read_trajectories(inside(folder, _DATA)) if (folder / _DATA).is_file() else None,
+        data=_runs(inside(folder, _DATA)) if (folder / _DATA).is_file() else None,
         truth=read_system(inside(folder, _TRUTH)) if (folder / _TRUTH).is_file() else None,
     )
+
+
+def _runs(path: Path) -> Trajectories:
+    """Read experiments of a result; what there is to say about the data is in its warnings already."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return read_trajectories(path)
 
 
 def _from_document(document: dict[str, Any], *, system_of: Any, simulated: Trajectories) -> Discovery:
