@@ -10,18 +10,30 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fepysr_dyn.discovery.codec import to_json
+from fepysr_dyn.discovery.codec import Document, to_json
+from fepysr_dyn.discovery.documents import read_derivatives, read_search, read_settled
 from fepysr_dyn.discovery.execution import Answer
+from fepysr_dyn.discovery.files import read_validation
 from fepysr_dyn.discovery.units import Unit
-from fepysr_dyn.errors import DataError, OptionError
+from fepysr_dyn.errors import DataError, FepysrDynError, ModelError, OptionError
+from fepysr_dyn.plain_files import inside, read_bounded
 
 FOLDER = "checkpoint"
 _RUN = "run.json"
 _FORMAT = 1
+_LARGEST = 2_000_000_000
+
+
+_READERS: dict[str, Callable[[Document], object]] = {
+    "derivatives": read_derivatives,
+    "search": read_search,
+    "system": read_settled,
+    "validation": read_validation,
+}
 
 
 def digest(*texts: str) -> str:
@@ -46,7 +58,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | Path, identity: Mapping[str, Any]) -> None:
-        self.folder = Path(folder) / FOLDER
+        self.folder = inside(Path(folder), FOLDER)
         self._identity = json.loads(to_json({"format": _FORMAT, **identity}))
         self._key = digest(json.dumps(self._identity, sort_keys=True))
         try:
@@ -78,9 +90,15 @@ class Checkpoint:
         entry = _read(self._path(unit))
         if entry is None or entry.get("key") != self._unit_key(unit):
             return None
-        if entry["cut_short"] and unit.seconds > float(entry["allowed_seconds"]):
+        try:
+            _READERS[unit.name[0]](entry["document"])
+            allowed = float(entry["allowed_seconds"])
+            answer = Answer(to_json(entry["document"]), float(entry["seconds"]), allowed)
+            cut_short = bool(entry["cut_short"])
+        except (FepysrDynError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            # Somebody wrote into the file; the unit is carried out again.
             return None
-        return Answer(to_json(entry["document"]), float(entry["seconds"]), float(entry["allowed_seconds"]))
+        return None if cut_short and unit.seconds > allowed else answer
 
     def store(self, unit: Unit, answer: Answer) -> None:
         """Keep the answer of a unit."""
@@ -105,21 +123,22 @@ class Checkpoint:
 
 def clear_checkpoint(folder: str | Path) -> None:
     """Remove what an earlier run kept in a folder."""
-    inside = Path(folder) / FOLDER
-    if not inside.is_dir():
+    kept = inside(Path(folder), FOLDER)
+    if not kept.is_dir():
         return
     try:
-        for path in (*inside.glob("*.json"), *inside.glob(".*.tmp")):
+        for path in (*kept.glob("*.json"), *kept.glob(".*.tmp")):
             path.unlink()
     except OSError as error:
-        raise DataError(f"{inside}: cannot be written: {error.strerror}") from None
+        raise DataError(f"{kept}: cannot be written: {error.strerror}") from None
 
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a file that is there as a whole or not at all, even if the process is killed."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as stream:
+        temporary.unlink(missing_ok=True)
+        with temporary.open("x", encoding="utf-8") as stream:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
@@ -133,8 +152,8 @@ def write_atomically(path: Path, text: str) -> None:
 def _read(path: Path) -> dict[str, Any] | None:
     """Return a JSON object, None if there is none that can be read."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        document = json.loads(read_bounded(path, _LARGEST, "a unit of work"))
+    except (ModelError, ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
 

@@ -12,6 +12,7 @@ from typing import Any
 from fepysr_dyn.discovery.codec import read_expression
 from fepysr_dyn.discovery.display import rounded_text
 from fepysr_dyn.discovery.units import Unit
+from fepysr_dyn.plain_files import inside
 from fepysr_dyn.search.problem import Progress
 
 FILE = "log.txt"
@@ -24,12 +25,12 @@ class Journal:
 
     Parameters
     ----------
-    path : path, optional
+    folder : path, optional
         Where to; nowhere if not given.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self._path = None if folder is None else inside(Path(folder), FILE)
         self._last: dict[str, float] = {}
 
     def write(self, text: str) -> None:

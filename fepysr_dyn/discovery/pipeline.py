@@ -17,7 +17,7 @@ from fepysr_dyn.discovery.config import DiscoveryConfig
 from fepysr_dyn.discovery.documents import read_derivatives, read_search, read_settled
 from fepysr_dyn.discovery.files import read_validation
 from fepysr_dyn.discovery.forms import SHARES, forms_for
-from fepysr_dyn.discovery.journal import FILE, Journal
+from fepysr_dyn.discovery.journal import Journal
 from fepysr_dyn.discovery.provenance import data_hash, provenance_of
 from fepysr_dyn.discovery.result import Discovery
 from fepysr_dyn.discovery.schedule import Done, Scheduler
@@ -86,7 +86,7 @@ def discover(
     seeds = Seeds(seed)
     if time_limit is not None and not time_limit > 0:
         raise OptionError(f"a time limit must be positive seconds, got {time_limit}")
-    journal = Journal(None if checkpoint is None else Path(checkpoint) / FILE)
+    journal = Journal(checkpoint)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, _identity(trajectories, config, seed))
     scheduler = Scheduler(Runtime(progress=progress, cancelled=cancelled), executor, keeper, journal)
     if time_limit is not None:

@@ -26,6 +26,7 @@ from typing import Any
 
 from fepysr_dyn.discovery.config import DiscoveryConfig, EquationPrior
 from fepysr_dyn.errors import FepysrDynError, OptionError, did_you_mean
+from fepysr_dyn.plain_files import read_bounded
 
 FILE = "config.toml"
 _LARGEST = 1_000_000
@@ -62,12 +63,9 @@ _CONFIG_KEYS = tuple(part.name for part in fields(DiscoveryConfig) if part.name 
 def read_run(path: str | Path) -> RunSettings:
     """Read a run from a TOML file; errors name the file and the key."""
     path = Path(path)
+    content = read_bounded(path, _LARGEST, "a configuration")
     try:
-        if path.stat().st_size > _LARGEST:
-            raise OptionError(f"{path}: expected a configuration of at most {_LARGEST} bytes")
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise OptionError(f"{path}: cannot be read: {error.strerror}") from None
+        document = tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise OptionError(f"{path}: expected UTF-8 text, found another encoding") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:

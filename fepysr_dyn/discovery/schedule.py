@@ -168,9 +168,9 @@ class Scheduler:
 
     def _so_far(self, unit: Unit, front: ParetoFront) -> None:
         if unit.state is not None:
-            before = self.fronts.get(unit.state, ParetoFront(()))
+            before = self.fronts.get(unit.label, ParetoFront(()))
             merged = ParetoFront.of([*before, *front], complete=False, message="not finished")
-            self.fronts[unit.state] = merged
+            self.fronts[unit.label] = merged
 
     def _take(
         self,
@@ -184,7 +184,7 @@ class Scheduler:
         document = json.loads(answer.text)
         complete = bool(document.get("complete", True))
         if unit.state is not None:
-            self.fronts[unit.state] = read_front(document["front"])
+            self.fronts[unit.label] = read_front(document["front"])
         if not complete and self._cancelled():
             self.journal.write(f"{unit.title}: interrupted")
             return

@@ -65,6 +65,12 @@ class Unit:
         """The state whose right-hand side is searched, if that is what the unit does."""
         return self.name[1] if self.name[0] == "search" else None
 
+    @property
+    def label(self) -> str:
+        """The state, with the form of its problem where that is not the usual one."""
+        state, form = self.name[1:]
+        return state if form == POINTWISE else f"{state} ({form})"
+
 
 @dataclass(frozen=True)
 class Seeds:

@@ -34,6 +34,24 @@ SPARSE = fd.DiscoveryConfig(
 )
 
 
+QUICK = fd.DiscoveryConfig(
+    engine="sparse",
+    features=False,
+    operators=("+", "-", "*"),
+    max_complexity=15,
+    evaluations=3000,
+    seconds_per_state=float("inf"),
+    max_rows=60,
+    resamples=2,
+)
+
+
+@pytest.fixture(scope="session")
+def quick():
+    """Little work, and no clock that could end it."""
+    return QUICK
+
+
 @pytest.fixture(scope="session")
 def system():
     return PREDATOR_PREY

@@ -26,18 +26,6 @@ rate = "-x"
 duration = 8
 samples = 60
 """)
-QUICK = fd.DiscoveryConfig(
-    engine="sparse",
-    features=False,
-    operators=("+", "-", "*"),
-    max_complexity=15,
-    evaluations=3000,
-    seconds_per_state=float("inf"),
-    max_rows=60,
-    resamples=2,
-)
-#: More work than any test waits for.
-ENDLESS = replace(QUICK, engine="evolution", evaluations=10**10)
 
 
 @pytest.fixture(scope="module")
@@ -45,19 +33,24 @@ def noisy():
     return fd.simulate(DAMPED, noise=0.01, seed=4)
 
 
+def endless(config):
+    """Return more work than any test waits for."""
+    return replace(config, engine="evolution", evaluations=10**10)
+
+
 def document(found):
     return json.dumps({**to_document(found), "seconds": 0}, sort_keys=True)
 
 
 @pytest.fixture(scope="module")
-def here(noisy):
-    return document(fd.discover(noisy, config=QUICK, seed=7, truth=DAMPED))
+def here(quick, noisy):
+    return document(fd.discover(noisy, config=quick, seed=7, truth=DAMPED))
 
 
-def test_worker_processes_change_nothing_and_report_in_order(noisy, here):
+def test_worker_processes_change_nothing_and_report_in_order(quick, noisy, here):
     reports = []
     with fd.WorkerPool(2) as pool:
-        found = fd.discover(noisy, config=QUICK, seed=7, truth=DAMPED, executor=pool, progress=reports.append)
+        found = fd.discover(noisy, config=quick, seed=7, truth=DAMPED, executor=pool, progress=reports.append)
     assert document(found) == here
     fractions = [report.fraction for report in reports]
     assert fractions == sorted(fractions)
@@ -66,25 +59,25 @@ def test_worker_processes_change_nothing_and_report_in_order(noisy, here):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_threads_change_nothing(noisy, here, workers):
+def test_threads_change_nothing(quick, noisy, here, workers):
     with ThreadPoolExecutor(workers) as pool:
-        assert document(fd.discover(noisy, config=QUICK, seed=7, truth=DAMPED, executor=pool)) == here
+        assert document(fd.discover(noisy, config=quick, seed=7, truth=DAMPED, executor=pool)) == here
 
 
 @pytest.mark.slow
-def test_any_executor_of_processes_will_do(noisy, here):
+def test_any_executor_of_processes_will_do(quick, noisy, here):
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        assert document(fd.discover(noisy, config=QUICK, seed=7, truth=DAMPED, executor=pool)) == here
+        assert document(fd.discover(noisy, config=quick, seed=7, truth=DAMPED, executor=pool)) == here
 
 
 @pytest.mark.slow
-def test_a_cluster_changes_nothing(noisy, here):
+def test_a_cluster_changes_nothing(quick, noisy, here):
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        found = fd.discover(noisy, config=QUICK, seed=7, truth=DAMPED, executor=client.get_executor())
+        found = fd.discover(noisy, config=quick, seed=7, truth=DAMPED, executor=client.get_executor())
     assert document(found) == here
 
 
@@ -98,7 +91,7 @@ def test_streams_do_not_depend_on_how_many_states_there_are():
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_cancelled_search_ends_with_its_fronts(noisy, workers):
+def test_a_cancelled_search_ends_with_its_fronts(quick, noisy, workers):
     cancelled = threading.Event()
     started = []
 
@@ -109,7 +102,9 @@ def test_a_cancelled_search_ends_with_its_fronts(noisy, workers):
 
     def search(executor=None):
         with pytest.raises(SearchInterrupted, match="search x") as caught:
-            fd.discover(noisy, config=ENDLESS, progress=progress, cancelled=cancelled, executor=executor)
+            fd.discover(
+                noisy, config=endless(quick), progress=progress, cancelled=cancelled, executor=executor
+            )
         return caught.value.fronts
 
     if workers:
@@ -121,11 +116,11 @@ def test_a_cancelled_search_ends_with_its_fronts(noisy, workers):
     assert all(not front.complete for front in fronts.values())
 
 
-def test_a_time_limit_holds_in_worker_processes(noisy):
+def test_a_time_limit_holds_in_worker_processes(quick, noisy):
     with fd.WorkerPool(2) as pool:
-        fd.discover(noisy, config=QUICK, executor=pool)  # compiled and imported
+        fd.discover(noisy, config=quick, executor=pool)  # compiled and imported
         began = time.monotonic()
-        found = fd.discover(noisy, config=ENDLESS, executor=pool, time_limit=4.0)
+        found = fd.discover(noisy, config=endless(quick), executor=pool, time_limit=4.0)
         seconds = time.monotonic() - began
     assert not found.complete
     assert seconds < 20
