@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
@@ -14,6 +15,7 @@ from fepysr_dyn.benchmarks.limits import Limits
 from fepysr_dyn.benchmarks.units import ERROR, Line, Unit, lines_of, pending
 from fepysr_dyn.benchmarks.versions import versions
 from fepysr_dyn.errors import MissingDependencyError, OptionError
+from fepysr_dyn.interruption import interruptible
 
 if TYPE_CHECKING:
     from fepysr_dyn.benchmarks.records import RecordFile
@@ -98,8 +100,9 @@ def run_units(
         watcher.begin(len(units), [line for _, line in lines_of(kept, records.lines) if line is not None])
     started, computed = time.monotonic(), 0
     try:
-        with _submitted(missing, task, executor, conditions) as futures:
-            for future in _as_they_finish(futures):
+        # A wish to stop and no exception, which could come between the disk and the list of lines.
+        with interruptible() as cancelled, _submitted(missing, task, executor, conditions) as futures:
+            for future in _as_they_finish(futures, cancelled):
                 line = _line_of(future, futures[future])
                 if line.get(ERROR) == STOPPED:
                     continue
@@ -165,10 +168,10 @@ def _submitted(
             future.cancel()
 
 
-def _as_they_finish(futures: dict[Future[Line], Unit]) -> Iterator[Future[Line]]:
+def _as_they_finish(futures: dict[Future[Line], Unit], cancelled: threading.Event) -> Iterator[Future[Line]]:
     """Yield futures as they are done; a short wait at a time, so that Ctrl-C is heard."""
     left = set(futures)
-    while left:
+    while left and not cancelled.is_set():
         done, left = wait(left, timeout=_LOOK, return_when=FIRST_COMPLETED)
         yield from done
 

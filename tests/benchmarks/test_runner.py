@@ -142,6 +142,7 @@ def runner_process(out, journal, count=8):
         "records = RecordFile(Path(sys.argv[1]));\n"
         "with local_executor(2) as executor:\n"
         f"    run = run_units(asked, {ADD!r}, records, executor)\n"
+        "assert len(run.lines) == len(records.path.read_text().splitlines())\n"
         "sys.exit(0 if run.complete else 130)"
     )
     asked = json.dumps([vars(unit) for unit in units(count, sleep=0.1, journal=str(journal))])

@@ -103,12 +103,12 @@ def summary_table(suite: str, goals: dict[str, float], lines: Sequence[Line]) ->
         *("family", "problems", "fits", "recovered %", "of all fits, 95 % interval", "median s to it"),
         *("paper %", *(f"{_NAMES[name]} %" for name in others)),
     )
+    missing = len(load_problems(suite)) - len(problems)
     notes = [goal("mean recovery in %", recovery, at_least=goals["recovery"])]
     if "seconds" in goals:
         notes.append(goal("median seconds to a recovered answer", seconds, at_most=goals["seconds"]))
-    missing = len(load_problems(suite)) - len(problems)
     if missing:
-        notes.append(f"{missing} problems of the suite have no line yet.")
+        notes.append(f"{missing} problems of the suite have no line yet: the goals are for all of them.")
     return Table("summary", f"{suite}: recovery", columns, tuple(rows), (*notes, *conditions_note(lines)))
 
 
