@@ -53,7 +53,8 @@ class Walk:
     def group(self, group: Any) -> None:
         """Look at a group and what is in it."""
         if not self._is_new(group):
-            return
+            # Readers that follow groups would go round in circles.
+            raise Refused(f"the group '{group.name}' is there twice")
         self._attributes(group)
         for name in group:
             link = group.get(name, getlink=True)

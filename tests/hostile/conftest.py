@@ -1,5 +1,6 @@
 """A place in which a hostile file is tried: a secret beside it, and nothing may be read, run or written."""
 
+import os
 import resource
 import sys
 import time
@@ -59,7 +60,7 @@ class World:
         finally:
             _watching.clear()
         output = self._read_output()
-        opened = [path for path in _opened if Path(path).resolve() == self.secret]
+        opened = [path for path in _opened if os.path.realpath(path) == str(self.secret)]
         _opened.clear()
         after = self.contents()
         assert opened == [], "another file was read"
