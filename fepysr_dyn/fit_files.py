@@ -68,7 +68,7 @@ def load_fit(kind: type[FePySR], path: Path) -> FePySR:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"cannot read '{path}': {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DataError(f"'{path}' is not a saved fit: it holds no JSON") from None
     if not isinstance(document, dict) or document.get("kind") != "fepysr-fit":
         raise DataError(f"'{path}' is not a saved fit: expected kind 'fepysr-fit'")
@@ -77,7 +77,7 @@ def load_fit(kind: type[FePySR], path: Path) -> FePySR:
         raise DataError(f"'{path}' has schema {found}, this version reads schema {SCHEMA}")
     try:
         return _restored(kind, document)
-    except (KeyError, TypeError, ValueError, FepysrDynError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError, FepysrDynError) as error:
         raise DataError(f"'{path}' is damaged: {' '.join(str(error).split())}") from None
 
 

@@ -15,7 +15,7 @@ from fepysr_dyn.conservation import Conserved
 from fepysr_dyn.discovery.attempts import advice, reasons
 from fepysr_dyn.discovery.codec import read_dataset
 from fepysr_dyn.discovery.result import Discovery
-from fepysr_dyn.errors import DataError, DataWarning
+from fepysr_dyn.errors import DataError, DataWarning, ExpressionError
 from fepysr_dyn.expressions import parse, to_text
 from fepysr_dyn.integration import Outcome
 from fepysr_dyn.model_files import read_system, write_system
@@ -108,6 +108,8 @@ def load_result(folder: str | Path) -> Discovery:
     simulated = _runs(inside(folder, _SIMULATED))
     try:
         found = _from_document(document, system_of=system, simulated=simulated)
+    except ExpressionError as error:
+        raise DataError(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{path}: a field is missing or has another form: {error}") from None
     return replace(
