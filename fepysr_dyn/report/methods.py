@@ -74,7 +74,7 @@ def _row(method: Mapping[str, Any]) -> MethodRow:
     equations = list(method["equations"].items())[:_MAX_STATES]
     return MethodRow(
         name=str(method["name"]),
-        reconstruction=_scores(scores),
+        reconstruction=_scores(scores) if scores else ("no answer", NONE),
         generalization=_scores(method["generalization"]),
         right=f"{right} of {len(structure)}" if structure else "",
         seconds=f"{float(method['seconds']):.1f}",

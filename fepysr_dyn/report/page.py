@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import sympy
 from markupsafe import Markup
 
 from fepysr_dyn.errors import DataError
@@ -95,6 +96,7 @@ def render_report(
                 (constant.state, *with_error(constant.value, constant.standard_error))
                 for constant in found.constants
             ],
+            has_floats=any(rate.has(sympy.Float) for rate in found.system.rates.values()),
             methods=None if comparison is None else method_table(comparison),
             origin=origin(found),
         )

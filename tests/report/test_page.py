@@ -128,6 +128,11 @@ def test_constants_have_their_errors(growth):
     assert len(re.findall(r'<td class="number">0\.0\d+</td>', page)) >= 2
 
 
+def test_where_no_constant_was_fitted_it_is_said_why(growth, lorenz):
+    assert "none was left to fit" in render_report(lorenz)
+    assert "were not estimated" in render_report(replace(growth, constants=()))
+
+
 def test_features_are_ranked(growth):
     page = render_report(replace(growth, features={"x": (parse("x"), parse("exp(-x)"))}))
     assert page.index('title="x"') < page.index('title="exp(-x)"')
