@@ -64,6 +64,8 @@ def cores() -> int:
 class WorkerPool(ProcessPoolExecutor):
     """A process pool for `discover(executor=...)`; leaving it ends its processes at once.
 
+    A script that makes one needs the usual line ``if __name__ == "__main__":``.
+
     Parameters
     ----------
     workers : int

@@ -122,10 +122,10 @@ def test_ten_random_moments(folder, uninterrupted, capsys):
     assert len({kept for _, kept in seen}) > 1
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_ctrl_c_is_answered_with_what_was_found(folder, workers, capsys):
+@pytest.mark.parametrize(("workers", "more"), [("1", ["--json"]), ("2", [])])
+def test_ctrl_c_is_answered_with_what_was_found(folder, workers, more):
     out = folder / f"interrupted{workers}"
-    process = started(folder, out, "--workers", workers, config="endless.toml")
+    process = started(folder, out, "--workers", workers, *more, config="endless.toml")
     log = out / "log.txt"
     until = time.monotonic() + 120
     while time.monotonic() < until and not (log.exists() and "evolving" in log.read_text()):
@@ -135,8 +135,14 @@ def test_ctrl_c_is_answered_with_what_was_found(folder, workers, capsys):
     process.wait(timeout=60)
     # Two seconds on a machine that has nothing else to do.
     assert time.monotonic() - began < 8
-    _, errors = process.communicate(timeout=60)
+    printed, errors = process.communicate(timeout=60)
     assert process.returncode == 130
+    if more:
+        document = json.loads(printed)
+        assert document["interrupted"] is True
+        assert all(not state["complete"] for state in document["states"].values())
+    else:
+        assert "Found so far" in printed or "Interrupted before" in printed
     assert "Traceback" not in errors
     assert "--resume continues from there" in errors
     assert gone(process.pid)

@@ -58,9 +58,8 @@ def test_worker_processes_change_nothing_and_report_in_order(quick, noisy, here)
     assert {"dx/dt: done", "dy/dt: done"} <= {report.message for report in reports}
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_threads_change_nothing(quick, noisy, here, workers):
-    with ThreadPoolExecutor(workers) as pool:
+def test_threads_change_nothing(quick, noisy, here):
+    with ThreadPoolExecutor(3) as pool:
         assert document(fd.discover(noisy, config=quick, seed=7, truth=DAMPED, executor=pool)) == here
 
 
