@@ -31,6 +31,7 @@ from fepysr_dyn.cli.output import (
     complain,
     noting_warnings,
     print_json,
+    print_text,
     print_warnings,
     searching,
     typed_command,
@@ -96,6 +97,7 @@ def discover(
     """
     from fepysr_dyn.discovery.files import prepared_folder, save_result, to_document
     from fepysr_dyn.discovery.run_files import FILE, write_run
+    from fepysr_dyn.plain_files import inside
     from fepysr_dyn.report.page import write_report
 
     settings = _settings(context, config, out if resume else None)
@@ -117,12 +119,14 @@ def discover(
     if out is not None:
         save_result(found, out)
         write_run(settings, out / FILE)
-        write_report(found, out / REPORT)
+        write_report(found, inside(out, REPORT))
     print_warnings([*notes, *found.warnings])
     if json:
         print_json(to_document(found))
     else:
         show_discovery(found)
+        if out is not None:
+            print_text(f"report: {out / REPORT}")
     return 0 if found.validation.reproduced else NOT_VALIDATED
 
 
