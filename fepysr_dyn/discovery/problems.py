@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from fepysr_dyn.search.problem import Budget, RegressionProblem
 
 if TYPE_CHECKING:
     from fepysr_dyn.derivatives import Derivatives
-    from fepysr_dyn.discovery.config import DiscoveryConfig
+    from fepysr_dyn.discovery.config import DiscoveryConfig, EquationPrior
     from fepysr_dyn.trajectories import Trajectories
 
 Array = NDArray[np.float64]
@@ -37,7 +38,10 @@ def all_columns(derivatives: Derivatives) -> dict[str, Array]:
 def pointwise_problem(
     state: str, trajectories: Trajectories, derivatives: Derivatives, config: DiscoveryConfig, seed: int
 ) -> RegressionProblem:
-    """Return the problem "derivative of a state from states and inputs", at the most telling samples."""
+    """Return the problem "derivative of a state from states and inputs", at the most telling samples.
+
+    Whatever is known about the equation beforehand is for `unknown_part`.
+    """
     columns = all_columns(derivatives)
     target = np.concatenate([run[f"d{state}"].to_numpy() for run in derivatives])
     error = np.concatenate([run[f"d{state}_se"].to_numpy() for run in derivatives])
@@ -48,14 +52,10 @@ def pointwise_problem(
             f"state '{state}': {len(rows)} samples have a derivative and all columns, {LEAST_ROWS} are needed"
         )
     rows = rows[telling_rows([run["time"].to_numpy() for run in derivatives], columns, rows, config.max_rows)]
-    prior = config.prior(state)
-    chosen = {name: values[rows] for name, values in columns.items()}
-    known = compile_expression(prior.known_term(), tuple(chosen))(*chosen.values())
-    used = {name: chosen[name] for name in (chosen if prior.columns is None else prior.columns)}
     noise = _ERROR_SLACK * float(np.sqrt(np.mean(error[rows] ** 2)))
     return RegressionProblem(
-        columns=used,
-        target=target[rows] - known,
+        columns={name: values[rows] for name, values in columns.items()},
+        target=target[rows],
         weights=_weights(error[rows]),
         noise=noise or None,
         operators=config.operators,
@@ -85,19 +85,27 @@ def weak_problem(
             f"state '{state}': the weak form needs {LEAST_ROWS} complete test functions, found {rows.sum()}"
         )
     measurement = form.measurement[np.ix_(rows, samples)]
-    prior = config.prior(state)
-    chosen = {name: values[samples] for name, values in columns.items()}
-    known = compile_expression(prior.known_term(), tuple(chosen))(*chosen.values())
     weights = form.weights[rows]
     return RegressionProblem(
-        columns={name: chosen[name] for name in (chosen if prior.columns is None else prior.columns)},
-        target=form.target[rows] - measurement @ np.broadcast_to(known, len(samples[samples])),
+        columns={name: values[samples] for name, values in columns.items()},
+        target=form.target[rows],
         weights=weights / np.mean(weights),
         measurement=measurement,
         operators=config.operators,
         max_complexity=config.max_complexity,
         budget=Budget(config.evaluations, config.seconds_per_state),
         seed=seed,
+    )
+
+
+def unknown_part(problem: RegressionProblem, prior: EquationPrior) -> RegressionProblem:
+    """Return the problem of what is not known: the known term taken away, only the columns that may occur."""
+    known = compile_expression(prior.known_term(), problem.names)(*problem.columns.values())
+    names = problem.names if prior.columns is None else prior.columns
+    return replace(
+        problem,
+        columns={name: problem.columns[name] for name in names},
+        target=problem.target - problem.measure(np.broadcast_to(known, problem.matrix.shape[1])),
     )
 
 

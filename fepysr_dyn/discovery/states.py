@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import sympy
 
-from fepysr_dyn.discovery.config import DiscoveryConfig
-from fepysr_dyn.expressions import compile_expression, free_constants
+from fepysr_dyn.discovery.config import DiscoveryConfig, EquationPrior
+from fepysr_dyn.discovery.problems import unknown_part
+from fepysr_dyn.expressions import free_constants
 from fepysr_dyn.refinement import FittedConstant
 from fepysr_dyn.search.front import ParetoFront, evaluate_candidate
 from fepysr_dyn.search.portfolio import QUICK, Portfolio
@@ -44,15 +45,29 @@ def search_state(
 ) -> StateSearch:
     """Search the right-hand side of one state: quick engines, then stage 1, then the chosen engine.
 
+    What is known about the equation is taken out of the problem first and is part of every answer.
+
     In the weak form the quick engines search alone: what they find there competes with the whole search over
     derivatives, and integrals are too few for more.
     """
     runtime = runtime or Runtime()
-    features: tuple[sympy.Expr, ...] = ()
-    front = ParetoFront(())
-    if problem.measurement is not None:
+    prior = config.prior(state)
+    rest = unknown_part(problem, prior)
+    if rest.measurement is None:
+        front, features = _searched(rest, config, runtime)
+    else:
         engine = Portfolio(_quick_engines()) if config.engine == "portfolio" else make_engine(config.engine)
-        return _chosen(state, engine.search(problem, runtime), problem, config)
+        front, features = engine.search(rest, runtime), ()
+    allowed = _whole(state, front, problem, prior)
+    return StateSearch(state, allowed, choose(allowed, problem), features)
+
+
+def _searched(
+    problem: RegressionProblem, config: DiscoveryConfig, runtime: Runtime
+) -> tuple[ParetoFront, tuple[sympy.Expr, ...]]:
+    """Return what the stages find together, and the features of the first."""
+    front = ParetoFront(())
+    features: tuple[sympy.Expr, ...] = ()
     if config.engine == "portfolio" and config.features:
         seconds = problem.budget.seconds * _QUICK_SHARE
         quick = replace(problem, budget=Budget(problem.budget.evaluations, seconds))
@@ -61,22 +76,11 @@ def search_state(
         if config.features and not runtime.must_stop():
             features = _features(problem, runtime)
         front = make_engine(config.engine).search(replace(problem, features=features), runtime).merge(front)
-    return _chosen(state, front, problem, config, features)
+    return front, features
 
 
 def _quick_engines() -> list[SearchEngine]:
     return [make_engine(name) for name in QUICK]
-
-
-def _chosen(
-    state: str,
-    front: ParetoFront,
-    problem: RegressionProblem,
-    config: DiscoveryConfig,
-    features: tuple[sympy.Expr, ...] = (),
-) -> StateSearch:
-    allowed = _whole(state, front, problem, config)
-    return StateSearch(state, allowed, choose(allowed, _whole_problem(state, problem, config)), features)
 
 
 def _features(problem: RegressionProblem, runtime: Runtime) -> tuple[sympy.Expr, ...]:
@@ -87,24 +91,13 @@ def _features(problem: RegressionProblem, runtime: Runtime) -> tuple[sympy.Expr,
     return () if library is None else tuple(library.expressions)
 
 
-def _whole_problem(state: str, problem: RegressionProblem, config: DiscoveryConfig) -> RegressionProblem:
-    """Return the problem for the whole rate: the known part added to the target again."""
-    known = config.prior(state).known_term()
-    if known == 0:
-        return problem
-    prediction = compile_expression(known, problem.names)(*problem.columns.values())
-    return replace(problem, target=problem.target + problem.measure(prediction))
-
-
-def _whole(
-    state: str, front: ParetoFront, problem: RegressionProblem, config: DiscoveryConfig
-) -> ParetoFront:
+def _whole(state: str, front: ParetoFront, problem: RegressionProblem, prior: EquationPrior) -> ParetoFront:
     """Return the front of whole rates, without those that contradict what is known."""
-    prior = config.prior(state)
     known = prior.known_term()
-    whole = _whole_problem(state, problem, config)
     candidates = [
-        candidate if known == 0 else evaluate_candidate(candidate.expression + known, whole, candidate.engine)
+        candidate
+        if known == 0
+        else evaluate_candidate(candidate.expression + known, problem, candidate.engine)
         for candidate in front
     ]
     kept = [c for c in candidates if prior.allows(c.expression, problem.columns)]

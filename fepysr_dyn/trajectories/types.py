@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,15 @@ class Trajectories:
     def __len__(self) -> int:
         return len(self.experiments)
 
-    def __getitem__(self, index: int) -> xr.Dataset:
+    @overload
+    def __getitem__(self, index: int) -> xr.Dataset: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Trajectories: ...
+
+    def __getitem__(self, index: int | slice) -> xr.Dataset | Trajectories:
+        if isinstance(index, slice):
+            return Trajectories(self.experiments[index])
         return self.experiments[index]
 
     @property
