@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from fepysr_dyn.cli.bench_output import document, show_run, write_files
 from fepysr_dyn.cli.options import Json, count_option, number_from, number_option, seed_option
 from fepysr_dyn.cli.output import complain, console, print_json, print_table, print_text
 from fepysr_dyn.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fepysr_dyn.benchmarks.runner import Conditions, Run, Watcher
     from fepysr_dyn.benchmarks.suites.base import Plan, Suite
-    from fepysr_dyn.benchmarks.table import Table
 
 EXAMPLES = (
     "fepysr-dyn bench --list",
@@ -153,11 +151,11 @@ def bench(
         else _run(chosen, plan, conditions, out, _positive(workers, "--workers"), scheduler, retry_failed)
     )
     tables = chosen.tables(run.lines) if run.lines else []
-    written = _write(chosen, run, tables, table, figures)
+    written = write_files(chosen, run, tables, table, figures)
     if json:
-        print_json(_document(chosen, run, tables, out))
+        print_json(document(chosen, run, tables, out))
     else:
-        _print(run, tables, [*([] if show else [out]), *written])
+        show_run(run, tables, [*([] if show else [out]), *written])
     if not run.complete and not show:
         return INTERRUPTED
     return SOME_FAILED if any("error" in line for line in run.lines) else 0
@@ -221,60 +219,6 @@ def _watcher(suite: Suite) -> Watcher:
     if sys.stderr.isatty():
         return BarDisplay(suite.headline, console(stderr=True))
     return PlainDisplay(suite.headline)
-
-
-def _write(
-    suite: Suite, run: Run, tables: Sequence[Table], files: Sequence[Path], folder: Path | None
-) -> list[Path]:
-    from fepysr_dyn.benchmarks.table import write_tables
-    from fepysr_dyn.trajectories.writing import not_written
-
-    written = [path for file in files for path in write_tables(tables, file)]
-    if folder is not None and suite.figures is not None and run.lines:
-        for name, figure in suite.figures(run.lines).items():
-            path = folder / f"{name}.png"
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                figure.savefig(path)
-            except OSError as error:
-                raise not_written(path, error) from None
-            written.append(path)
-    return written
-
-
-def _print(run: Run, tables: Sequence[Table], files: Sequence[Path]) -> None:
-    for table in tables:
-        print_table(table.title, table.columns, [[_cell(value) for value in row] for row in table.rows])
-        for note in table.notes:
-            print_text(note)
-        print_text()
-    for line in run.lines:
-        if "error" in line:
-            complain(f"warning: {line['problem']}, seed {line['seed']}: {line['error']}")
-    if not run.complete:
-        complain(f"the table is not complete: {len(run.lines)} units are there; the same command goes on")
-    if files:
-        print_text(f"written: {', '.join(map(str, files))}")
-
-
-def _cell(value: Any) -> Any:
-    """Leave numbers to the table, which aligns them."""
-    from fepysr_dyn.benchmarks.table import cell
-
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else cell(value)
-
-
-def _document(suite: Suite, run: Run, tables: Sequence[Table], out: Path) -> dict[str, Any]:
-    return {
-        "suite": suite.name,
-        "complete": run.complete,
-        "units": len(run.lines),
-        "computed": run.computed,
-        "seconds": run.seconds,
-        "failed": [line for line in run.lines if "error" in line],
-        "tables": [table.to_dict() for table in tables],
-        "out": str(out),
-    }
 
 
 def _list(json: bool) -> int:
