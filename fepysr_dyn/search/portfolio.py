@@ -119,6 +119,7 @@ class _Run:
         self._tried: set[sympy.Expr] = set(problem.features)
         self._peeled: set[tuple[str, sympy.Expr]] = set()
         self._fraction = 0.0
+        self._timed = False
 
     def search(self) -> ParetoFront:
         """Run the engines one after the other until one is exact or the budget is used."""
@@ -135,6 +136,8 @@ class _Run:
         stopped = self.runtime.must_stop() and not self._sure()
         if stopped:
             self.notes.append("stopped early by its time limit or by the user")
+        elif self._timed:
+            self.notes.append("an engine's share of the time was used up: a faster machine may find more")
         return replace(self.front, complete=not stopped, message="; ".join(self.notes))
 
     def _quick_pass(self, problem: RegressionProblem, share: float, until: float) -> None:
@@ -218,6 +221,7 @@ class _Run:
         budget = Budget(max(1, int(problem.budget.evaluations * share)), max(seconds, 1e-3))
         inner = replace(self.runtime, deadline=now + max(seconds, 1e-3), progress=forward)
         found = engine.search(replace(problem, budget=budget), inner)
+        self._timed |= time.monotonic() >= inner.deadline
         self._fraction = max(start, until)
         if wrap is not None:
             wrapped = [refitted(wrap(candidate.expression), self.problem, engine.name) for candidate in found]

@@ -17,6 +17,7 @@ from fepysr_dyn.search.operators import uses_only
 from fepysr_dyn.search.problem import RegressionProblem
 from fepysr_dyn.search.selection import description_bits
 from fepysr_dyn.search.snapping import snap
+from fepysr_dyn.search.writing import positive_sums
 
 #: Larger expressions are left as they are: factoring them can take minutes.
 _LARGEST = 60
@@ -75,6 +76,7 @@ def _shorter(candidate: Candidate, problem: RegressionProblem, worst: float) -> 
 
 def _forms(expression: sympy.Expr) -> Iterator[sympy.Expr]:
     ways: list[Callable[[sympy.Expr], sympy.Expr]] = [
+        positive_sums,
         canonical,
         sympy.powsimp,
         _one_phase,

@@ -12,12 +12,31 @@ MOST_GATHERED = 6
 
 def shortest(expression: sympy.Expr) -> sympy.Expr:
     """Return the expression, or its form with common factors taken out if that is smaller."""
-    expression = expression.replace(_has_exponentials, _one_exponential)
+    expression = positive_sums(expression.replace(_has_exponentials, _one_exponential))
     if expression.is_Add:
         expression = _with_products_of_waves(expression)
     if expression.is_Mul:
         return sympy.Mul(*(_shortest_power(factor) for factor in expression.args))
     return _gathered(expression)
+
+
+def positive_sums(expression: sympy.Expr) -> sympy.Expr:
+    """Return the expression with sums of negative terms below a line or in a factor written with a plus.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x")
+    >>> positive_sums(-12 * x / (-10 * x - 7))
+    12*x/(10*x + 7)
+    """
+    return expression.replace(_is_negative_factor, lambda node: -((-node.base) ** node.exp))
+
+
+def _is_negative_factor(node: sympy.Basic) -> bool:
+    """Return whether a node is an odd power of a sum that has negative terms only."""
+    if not (node.is_Pow and node.exp.is_Integer and node.exp.is_odd and node.base.is_Add):
+        return False
+    return all(term.as_coeff_Mul()[0].is_negative for term in node.base.args)
 
 
 def _shortest_power(factor: sympy.Expr) -> sympy.Expr:
