@@ -15,7 +15,6 @@ from fepysr_dyn.simulation import resampled
 CASES = {
     "tyson_two_protein": None,
     "goldbeter_koshland": "ramp",
-    "oregonator": None,
 }
 AWKWARD = """
 [states.lambda]
