@@ -37,7 +37,7 @@ def to_sbml(system: OdeSystem, experiment: str | None = None) -> str:
     Examples
     --------
     >>> from fepysr_dyn import load_model
-    >>> to_sbml(loadmodel_element("lorenz")).startswith("<?xml")
+    >>> to_sbml(load_model("lorenz")).startswith("<?xml")
     True
     """
     initial, inputs = conditions(system, experiment)
