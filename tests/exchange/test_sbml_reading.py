@@ -87,6 +87,26 @@ def test_rates_are_those_of_roadrunner(name):
         assert found[state] == pytest.approx(expected, rel=1e-9), state
 
 
+def test_conversion_factors_multiply_what_reactions_do():
+    roadrunner = pytest.importorskip("roadrunner")
+    document = libsbml.readSBMLFromString(sbml_of("A -> 2 B; k*A; A = 2; B = 1; k = 0.3; f = 10; g = 0.5"))
+    document.getModel().setConversionFactor("f")
+    document.getModel().getSpecies("B").setConversionFactor("g")
+    text = libsbml.writeSBMLToString(document)
+    system = fd.from_sbml(text)
+    rates = RightHandSide(system).rates(np.array([system.initial[s] for s in system.states]), [])
+    assert dict(zip(system.states, rates, strict=True)) == pytest.approx({"A": -6.0, "B": 0.6})
+    peer = roadrunner.RoadRunner(text)
+    assert [peer["A'"], peer["B'"]] == pytest.approx([-6.0, 0.6])
+
+
+def test_a_stoichiometry_that_a_rule_gives():
+    document = libsbml.readSBMLFromString(sbml_of("J: A -> n B; k*A; A = 2; B = 1; k = 0.3; n := 2 + A"))
+    system = fd.from_sbml(libsbml.writeSBMLToString(document))
+    rates = RightHandSide(system).rates(np.array([system.initial[s] for s in system.states]), [])
+    assert dict(zip(system.states, rates, strict=True)) == pytest.approx({"A": -0.6, "B": 2.4})
+
+
 def test_steps_of_a_foreign_model_become_an_input():
     system = fd.from_sbml(
         sbml_of("A -> ; k*A; A = 2; k = 0.1; t1 = 5; at (time > t1): k = 0.4; at (time >= 9): k = 0")
