@@ -22,6 +22,8 @@ from fepysr_dyn.trajectories import Trajectories
 Array = NDArray[np.float64]
 
 _MAX_ITERATIONS = 30
+#: States this many times larger than any sample are running away; squares of them would overflow.
+_FAR = 1e6
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,9 @@ class Shooting:
         window: int,
     ) -> None:
         self._equations = equations
-        self._scale = np.array(
-            [np.nanstd(np.concatenate([d[i] for d in data])) or 1.0 for i in range(len(data[0]))]
-        )
+        together = np.concatenate(data, axis=1)
+        self._scale = np.array([np.nanstd(values) or 1.0 for values in together])
+        self._largest = np.nanmax(np.abs(together), axis=1)
         self._windows: list[tuple[int, slice]] = []
         steps, targets, starts = [], [], []
         for index, run in enumerate(trajectories):
@@ -128,7 +130,7 @@ class Shooting:
         training: NDArray[np.bool_] | None = None,
         iterations: int = _MAX_ITERATIONS,
     ) -> WindowFit | None:
-        """Fit constants and initial states by damped Gauss-Newton; None if the start cannot be integrated.
+        """Fit constants and initial states by damped Gauss-Newton; None if they cannot be integrated.
 
         Parameters
         ----------
@@ -138,8 +140,18 @@ class Shooting:
             Windows that decide the constants. The others only get their own initial states, so that their
             residuals tell how well the constants foretell data that took no part in them.
         """
-        starts, damping = self._starts if starts is None else starts, 1e-6
+        starts = self._starts if starts is None else starts
         used = np.ones(len(self._windows), dtype=bool) if training is None else training
+        try:
+            return self._gauss_newton(theta, starts, used, iterations)
+        except np.linalg.LinAlgError:
+            # Slopes of a system that is about to run away can be anything.
+            return None
+
+    def _gauss_newton(
+        self, theta: Array, starts: Array, used: NDArray[np.bool_], iterations: int
+    ) -> WindowFit | None:
+        damping = 1e-6
         residual, slope_theta, slope_start = self._linearised(theta, starts)
         if residual is None:
             return None
@@ -184,7 +196,7 @@ class Shooting:
 
     def _residuals(self, theta: Array, starts: Array) -> list[Array] | None:
         outputs = self._integrate(theta[:, None], starts[:, :, None])
-        if not self._plan.all_finite(outputs):
+        if not self._stays(outputs):
             return None
         return [
             _flat((outputs[:, w, 0, : target.shape[1]] - target) / self._scale[:, None])
@@ -206,7 +218,7 @@ class Shooting:
             begins[i, :, 1 + 2 * (p + i)] += 1e-6 * self._scale[i]
             begins[i, :, 2 + 2 * (p + i)] -= 1e-6 * self._scale[i]
         outputs = self._integrate(thetas, begins)
-        if not self._plan.all_finite(outputs):
+        if not self._stays(outputs):
             return None, [], []
         residuals, slopes_theta, slopes_start = [], [], []
         widths = np.concatenate([2 * step, np.full(n, 2e-6)])
@@ -219,6 +231,13 @@ class Shooting:
             slopes_theta.append(rows[:, :p])
             slopes_start.append(rows[:, p:])
         return residuals, slopes_theta, slopes_start
+
+    def _stays(self, outputs: Array) -> bool:
+        """Return whether all windows were integrated to their ends without running away from all data."""
+        if not self._plan.all_finite(outputs):
+            return False
+        size = np.nanmax(np.abs(outputs), axis=(1, 2, 3))
+        return bool(np.all(size <= _FAR * self._largest))
 
     def _integrate(self, theta: Array, starts: Array) -> Array:
         """Return states at the samples of each window, shape (states, windows, variants, samples)."""

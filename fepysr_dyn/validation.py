@@ -32,6 +32,8 @@ __all__ = [
     "validate",
 ]
 
+#: How many widths of the data the far box reaches on which equations are compared with the truth.
+_FAR = 30.0
 #: R² from which a re-integrated run counts as reproduced.
 R2_THRESHOLD = 0.9
 
@@ -170,7 +172,8 @@ def validate(
         notes.extend(_negative_states(run, scores[-1].simulated, system.states))
     structure = {}
     if truth is not None:
-        structure = structure_scores(system, truth, data_box(trajectories))
+        far = data_box(trajectories, widen=_FAR)
+        structure = structure_scores(system, truth, data_box(trajectories), far)
     conserved = conserved_quantities(system, trajectories) if conservation else ()
     notes.extend(str(quantity) for quantity in conserved)
     return Validation(tuple(scores), structure, tuple(dict.fromkeys(notes)), conserved)

@@ -10,11 +10,11 @@ import numpy as np
 import sympy
 
 from fepysr_dyn.benchmarks.problems import far_box
-from fepysr_dyn.benchmarks.recovery import equal_beyond
 from fepysr_dyn.benchmarks.unseen import unseen_runs
 from fepysr_dyn.expressions import same_structure
 from fepysr_dyn.model_files import load_model
 from fepysr_dyn.simulation import simulate
+from fepysr_dyn.structure import equal_beyond
 from fepysr_dyn.validation import data_box
 
 if TYPE_CHECKING:

@@ -11,22 +11,18 @@ import sympy
 
 from fepysr_dyn.benchmarks.problems import BenchmarkProblem, load_problems
 from fepysr_dyn.benchmarks.units import Line, Unit
-from fepysr_dyn.expressions import equivalent, parse, same_structure, to_text
+from fepysr_dyn.expressions import parse, same_structure, to_text
+from fepysr_dyn.structure import equal_beyond
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fepysr_dyn.expressions.equivalence import Box
     from fepysr_dyn.regressor import FePySR
     from fepysr_dyn.search.problem import Progress
 
     Array = NDArray[np.float64]
 
 TASK = "fepysr_dyn.benchmarks.recovery:fit_unit"
-#: Relative difference up to which two functions are equal: a series may follow the truth to five digits.
-_RECOVERED = 1e-7
-#: The same on a far box, where a series is wrong in the first digits and fitted constants still are not.
-_RECOVERED_FAR = 1e-5
 
 
 def fit_unit(unit: Unit) -> Line:
@@ -93,13 +89,6 @@ def recovered(found: sympy.Expr, problem: BenchmarkProblem, *, noisy: bool = Fal
     if equal_beyond(found, truth, problem.box, problem.far_box):
         return True
     return noisy and same_structure(_all_floats(found), truth, problem.far_box or problem.box)
-
-
-def equal_beyond(found: sympy.Expr, truth: sympy.Expr, box: Box, far: Box | None) -> bool:
-    """Return whether two functions are equal on a box and, where one is given, on a far box as well."""
-    if not equivalent(found, truth, box, rtol=_RECOVERED):
-        return False
-    return far is None or equivalent(found, truth, far, rtol=_RECOVERED_FAR)
 
 
 def judged_again(line: Line) -> Line:

@@ -9,7 +9,7 @@ its length costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,8 @@ Array = NDArray[np.float64]
 #: Candidates of a front on either side of the chosen one that are tried in the system.
 _NEIGHBOURS = 4
 _ROUNDS = 3
+#: Systems that are compared at most.
+_TRIALS = 150
 #: Description of one node of a formula, in nats.
 _NODE_COST = 1.5
 
@@ -53,21 +55,27 @@ def choose_system(
     *,
     resamples: int = 20,
     seed: int = 0,
+    must_stop: Callable[[], bool] = lambda: False,
 ) -> ChosenSystem:
     """Return the system whose equations foretell the trajectories best for their length.
 
     Parameters
     ----------
     searches : mapping of str to sequence of StateSearch
-        What was found for each state, with one or several forms of its problem.
+        What was found for each state, with one or several forms of its problem. An equation that fits
+        exactly is not put to the test.
+    must_stop : callable
+        Ends the comparison of systems early; the best so far is returned.
     """
     judge = _Judge(trajectories, smoothed)
-    options = {state: _all_options(found) for state, found in searches.items()}
+    options = {state: _all_options(found) for state, found in searches.items() if not found[0].choice.exact}
     best = system
     for _ in range(_ROUNDS):
         before = best
         for state, candidates in options.items():
             for candidate in candidates:
+                if judge.tried >= _TRIALS or must_stop():
+                    break
                 if structure_of(candidate.expression) != structure_of(best.rates[state]):
                     trial = replace(best, rates={**best.rates, state: candidate.expression})
                     best = min(best, trial, key=judge.score)
@@ -103,6 +111,11 @@ class _Judge:
         self._smoothed = smoothed
         self._judged: dict[tuple[sympy.Expr, ...], _Judged | None] = {}
         self._shortest = math.inf
+
+    @property
+    def tried(self) -> int:
+        """Systems judged so far."""
+        return len(self._judged)
 
     def score(self, system: OdeSystem) -> float:
         """Return the description length of data and system in nats; smaller is better."""

@@ -19,7 +19,7 @@ from fepysr_dyn.discovery.problems import all_columns
 from fepysr_dyn.discovery.states import StateSearch, fitted_constants
 from fepysr_dyn.refinement import Refinement, refine
 from fepysr_dyn.replay import recorded_inputs
-from fepysr_dyn.search.problem import RegressionProblem
+from fepysr_dyn.search.problem import RegressionProblem, Runtime
 from fepysr_dyn.system import ExperimentPlan, OdeSystem, Protocol
 from fepysr_dyn.trajectories import Trajectories
 
@@ -34,6 +34,7 @@ def settle(
     derivatives: Derivatives,
     config: DiscoveryConfig,
     seed: int,
+    runtime: Runtime,
 ) -> Settled:
     """Return the final equations with their constants, and the confidence in each structure.
 
@@ -61,7 +62,15 @@ def settle(
             },
         )
     smoothed = list(derivatives)
-    best = choose_system(system, by_state, trajectories, smoothed, resamples=config.resamples, seed=seed)
+    best = choose_system(
+        system,
+        by_state,
+        trajectories,
+        smoothed,
+        resamples=config.resamples,
+        seed=seed,
+        must_stop=runtime.must_stop,
+    )
     refined = _within_bounds(refine(best.system, trajectories, smoothed), best.system, derivatives, config)
     forms = {state: _form(best.system.rates[state], state, searches) for state in own}
     return Settled(

@@ -133,7 +133,7 @@ def settle_unit(
         for state, form in found
         if form == POINTWISE
     }
-    return settled_document(settle(found, problems, trajectories, slopes, config, seed))
+    return settled_document(settle(found, problems, trajectories, slopes, config, seed, runtime))
 
 
 def validate_unit(
