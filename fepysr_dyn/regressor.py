@@ -33,6 +33,8 @@ from fepysr_dyn.search.selection import Choice, choose
 from fepysr_dyn.tables import LEAST_ROWS, checked_table, checked_training, named_columns
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from fepysr_dyn.features import FeatureLibrary, FmnConfig
 
 Array = NDArray[np.float64]
@@ -123,7 +125,14 @@ class FePySR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.workers = workers
         self.progress = progress
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> FePySR:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        executor: Executor | None = None,
+    ) -> FePySR:
         """Search a formula.
 
         Parameters
@@ -134,6 +143,9 @@ class FePySR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             The target.
         sample_weight : array-like, optional
             Positive weights of the squared residuals.
+        executor : concurrent.futures.Executor, optional
+            Where the evolutionary search runs its islands: processes, or a Dask cluster
+            (``client.get_executor()``). It does not change the answer.
         """
         started = time.monotonic()
         engine = make_engine(self.engine) if isinstance(self.engine, str) else self.engine
@@ -145,7 +157,7 @@ class FePySR(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         deadline = started + (self.time_limit or float("inf"))
         self.feature_library_: FeatureLibrary | None = None
         with interruptible() as cancelled:
-            runtime = Runtime(self.progress, cancelled, None, self.workers, deadline)
+            runtime = Runtime(self.progress, cancelled, executor, self.workers, deadline)
             problem = RegressionProblem(
                 columns=dict(zip(self.variables_, matrix.T.copy(), strict=True)),
                 target=target,

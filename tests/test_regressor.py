@@ -4,6 +4,7 @@ import signal
 import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -93,6 +94,18 @@ def test_stage_one_proposes_features(data):
     assert model.features_
     assert model.feature_library_ is not None
     assert model.expression_.equals(parse("sin(x0)*x1**2"))
+
+
+def test_an_executor_changes_nothing(data):
+    from fepysr_dyn.search.evolution import EvolutionConfig, EvolutionEngine
+
+    engine = EvolutionEngine(EvolutionConfig(islands=2, population=40, library=400, epoch=1_000))
+    X, y = data
+    y = y + 0.1 * np.sin(3 * X[:, 1])
+    alone, apart = (FePySR(engine=engine, features=None, evaluations=6_000) for _ in range(2))
+    with ThreadPoolExecutor(2) as executor:
+        apart.fit(X, y, executor=executor)
+    assert apart.front_.candidates == alone.fit(X, y).front_.candidates
 
 
 def test_features_can_be_given_or_left_out(data):
