@@ -46,7 +46,7 @@ def validate(
         str,
         typer.Argument(
             metavar="MODEL_OR_RESULT",
-            help="The name or TOML file of a model, or the folder of a discovery.",
+            help="The name or file of a model, or the folder of a discovery.",
             show_default=False,
         ),
     ],
