@@ -36,7 +36,7 @@ app = typer.Typer(
     help="Find the differential equations behind time series.",
     epilog="Exit codes: 0 done, 1 it ran and the answer is no, 2 the input or the call is wrong.",
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

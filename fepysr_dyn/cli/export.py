@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fepysr_dyn.cli.options import Json
+from fepysr_dyn.cli.options import Json, model_completion
 from fepysr_dyn.cli.output import noting_warnings, print_json, print_text, print_warnings
 from fepysr_dyn.cli.sources import system_from
 from fepysr_dyn.errors import OptionError
@@ -31,6 +31,7 @@ def export(
             metavar="MODEL_OR_RESULT",
             help="A built-in model, a model file (TOML, SBML, Antimony), or the folder of a discovery.",
             show_default=False,
+            autocompletion=model_completion,
         ),
     ],
     to: Annotated[

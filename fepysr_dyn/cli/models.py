@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fepysr_dyn.cli.options import Json
+from fepysr_dyn.cli.options import Json, model_completion
 from fepysr_dyn.cli.output import number, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,12 @@ EXAMPLES = ("fepysr-dyn models", "fepysr-dyn models tyson_two_protein", "fepysr-
 def models(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="A model, or a path to a model file.", show_default=False),
+        typer.Argument(
+            metavar="[NAME]",
+            help="A model, or a path to a model file.",
+            show_default=False,
+            autocompletion=model_completion,
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -39,6 +39,13 @@ def seed_option(text: str) -> int:
     return int(text)
 
 
+def model_completion(incomplete: str) -> list[str]:
+    """Return the built-in models that begin as typed; where none does, the shell completes files."""
+    from fepysr_dyn.model_files import model_names
+
+    return [name for name in model_names() if name.startswith(incomplete)]
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 Seed = Annotated[
     int, typer.Option("--seed", help="Decides everything random.", parser=seed_option, metavar="N")
@@ -49,6 +56,7 @@ Sources = Annotated[
         metavar="DATA_OR_MODEL...",
         help="CSV or NetCDF files, or the name or file of a model, which is simulated first.",
         show_default=False,
+        autocompletion=model_completion,
     ),
 ]
 Noise = Annotated[

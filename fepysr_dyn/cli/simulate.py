@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fepysr_dyn.cli.files import Files
-from fepysr_dyn.cli.options import Json, OutTable, Plot, Seed, assignments_from, count_option, number_option
+from fepysr_dyn.cli.options import (
+    Json,
+    OutTable,
+    Plot,
+    Seed,
+    assignments_from,
+    count_option,
+    model_completion,
+    number_option,
+)
 from fepysr_dyn.cli.output import complain, print_json, print_table, working
 from fepysr_dyn.errors import ModelError, did_you_mean
 
@@ -26,7 +35,12 @@ EXAMPLES = (
 
 
 def simulate(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A built-in model or a model file.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A built-in model or a model file.", autocompletion=model_completion
+        ),
+    ],
     out: OutTable = None,
     noise: Annotated[float, typer.Option(help="Noise level α.", **NUMBER)] = 0.0,
     noise_kind: Annotated[

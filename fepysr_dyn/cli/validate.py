@@ -19,6 +19,7 @@ from fepysr_dyn.cli.options import (
     Sources,
     States,
     Time,
+    model_completion,
 )
 from fepysr_dyn.cli.output import (
     noting_warnings,
@@ -48,6 +49,7 @@ def validate(
             metavar="MODEL_OR_RESULT",
             help="The name or file of a model, or the folder of a discovery.",
             show_default=False,
+            autocompletion=model_completion,
         ),
     ],
     sources: Sources,
