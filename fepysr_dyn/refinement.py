@@ -7,7 +7,7 @@ longer one no longer fits. This reaches the single-shooting optimum without its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -108,7 +108,11 @@ def _folds(experiments: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def refine(
-    system: OdeSystem, trajectories: Trajectories, smoothed: Sequence[xr.Dataset] | None = None
+    system: OdeSystem,
+    trajectories: Trajectories,
+    smoothed: Sequence[xr.Dataset] | None = None,
+    *,
+    must_stop: Callable[[], bool] = lambda: False,
 ) -> Refinement:
     """Refit the floating-point constants of the rates on whole trajectories.
 
@@ -121,6 +125,8 @@ def refine(
     smoothed : sequence of datasets, optional
         Smoothed states per experiment for the first guess of the windows' initial states; the
         measurements themselves if not given.
+    must_stop : callable
+        Asked before windows grow; the fit so far is returned.
     """
     equations = Equations.of(system)
     guesses = [_filled(run, system.states) for run in (smoothed or trajectories)]
@@ -142,6 +148,9 @@ def refine(
         guesses = shooting.simulated(fit)
         if window >= longest:
             initial = tuple(guess[:, 0] for guess in guesses)
+            break
+        if must_stop():
+            message = f"constants were refitted on windows of {window} samples: time was up"
             break
         window = min(2 * window, longest)
     if fit is None:

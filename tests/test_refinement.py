@@ -8,7 +8,7 @@ import pytest
 import fepysr_dyn as fd
 from fepysr_dyn.expressions import parse
 from fepysr_dyn.model_files import system_from_toml
-from fepysr_dyn.refinement import refine
+from fepysr_dyn.refinement import judge_windows, refine
 from fepysr_dyn.validation import validate
 
 OSCILLATOR = """
@@ -95,3 +95,29 @@ def test_a_system_that_cannot_be_integrated_is_returned_with_the_reason():
     result = refine(hopeless, fd.simulate(system))
     assert result.system == hopeless
     assert "no window" in result.message
+
+
+class TestJudging:
+    """A system is judged by windows that took no part in the fit of its constants."""
+
+    def judged(self, rates):
+        system = system_from_toml(OSCILLATOR)
+        runs = fd.simulate(system, noise=0.02, seed=1)
+        candidate = replace(system, rates={**system.rates, **{k: parse(v) for k, v in rates.items()}})
+        smoothed = list(fd.estimate_derivatives(runs))
+        return judge_windows(candidate, runs, smoothed)
+
+    def test_the_truth_foretells_what_was_left_out_about_as_well_as_what_was_fitted(self):
+        windows = self.judged({})
+        assert windows.left_out().sum() == pytest.approx(windows.fit.chi2, rel=0.2)
+
+    def test_constants_of_the_training_windows_ignore_the_others(self):
+        windows = self.judged({"x": "0.7*x - 0.5*x*y"})
+        training = np.arange(len(windows.fit.window_chi2)) < 2
+        fit = windows.shooting.fit(windows.fit.theta, starts=windows.fit.starts, training=training)
+        # Without the input the two first windows fit other constants than all windows together.
+        assert fit.window_chi2[training].sum() < windows.fit.window_chi2[training].sum()
+        assert fit.chi2 > windows.fit.chi2
+
+    def test_a_system_that_runs_away_has_no_judgement(self):
+        assert self.judged({"x": "x**3*y**3 + 5.0*x**4"}) is None

@@ -83,7 +83,7 @@ def weak_form(
     Parameters
     ----------
     width : int, optional
-        Samples under each test function, at least 8; by default a sixth of the longest segment, from 8 to
+        Samples under each test function, at least 8; by default a third of the longest segment, from 8 to
         80. A shorter segment gets one test function over all of it if it has 8 samples.
     overlap : float
         Share of a test function's support that its neighbour covers too, from 0 to below 1.
@@ -116,7 +116,7 @@ def weak_form(
             f"{longest} at most; use pointwise derivatives"
         )
     if width is None:
-        width = min(max(longest // 6, MIN_WIDTH), _MAX_DEFAULT_WIDTH)
+        width = min(max(longest // 3, MIN_WIDTH), _MAX_DEFAULT_WIDTH)
     blocks = [_experiment_rows(*run, width, overlap, power) for run in runs]
     return _assemble(runs, blocks)
 

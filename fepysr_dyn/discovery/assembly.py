@@ -41,10 +41,14 @@ _NODE_COST = 1.5
 
 @dataclass(frozen=True)
 class ChosenSystem:
-    """The chosen system, and how often each of its structures wins when windows are resampled."""
+    """The chosen system, and how often each of its structures wins when windows are resampled.
+
+    `complete` is false if the comparison was ended before all systems had their turn.
+    """
 
     system: OdeSystem
     confidence: dict[str, float]
+    complete: bool = True
 
 
 def choose_system(
@@ -72,13 +76,12 @@ def choose_system(
     best = system
     for _ in range(_ROUNDS):
         before = best
-        for state, candidates in options.items():
-            for candidate in candidates:
-                if judge.tried >= _TRIALS or must_stop():
-                    break
-                if structure_of(candidate.expression) != structure_of(best.rates[state]):
-                    trial = replace(best, rates={**best.rates, state: candidate.expression})
-                    best = min(best, trial, key=judge.score)
+        for state, candidate in [(state, c) for state, own in options.items() for c in own]:
+            if judge.tried >= _TRIALS or must_stop():
+                return ChosenSystem(best, judge.confidence(best, resamples, seed), complete=False)
+            if structure_of(candidate.expression) != structure_of(best.rates[state]):
+                trial = replace(best, rates={**best.rates, state: candidate.expression})
+                best = min(best, trial, key=judge.score)
         if best is before:
             break
     return ChosenSystem(best, judge.confidence(best, resamples, seed))

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     import threading
 
 #: Share of a time limit for the searches; the rest is for choosing, refitting and integrating.
-_SEARCH_SHARE = 0.9
+_SEARCH_SHARE = 0.85
+_LEAST_SHARE = 0.05
 
 
 def discover(
@@ -80,7 +81,7 @@ def discover(
     OptionError
         If an option makes no sense, or the checkpoint belongs to a run with other data or settings.
     """
-    started = time.monotonic()
+    started, begun = time.monotonic(), time.time()
     config = config or DiscoveryConfig()
     config.check(trajectories.states, trajectories.inputs)
     seeds = Seeds(seed)
@@ -90,7 +91,7 @@ def discover(
     keeper = None if checkpoint is None else Checkpoint(checkpoint, _identity(trajectories, config, seed))
     scheduler = Scheduler(Runtime(progress=progress, cancelled=cancelled), executor, keeper, journal)
     if time_limit is not None:
-        scheduler.until = time.time() + _SEARCH_SHARE * time_limit
+        scheduler.until = begun + _SEARCH_SHARE * time_limit
     journal.write(
         f"fepysr-dyn {fepysr_dyn.__version__}, seed {seed}, states {', '.join(trajectories.states)}"
     )
@@ -98,6 +99,9 @@ def discover(
     (slopes,) = scheduler.run([Unit(("derivatives",), derive_unit, (trajectories,))], 0.0, 0.05)
     config = _limited(config, time_limit, len(trajectories.states), scheduler.slots)
     searches = _search(scheduler, trajectories, slopes, config, seeds)
+    if time_limit is not None:
+        # What the searches left of the whole, and a little if they left nothing.
+        scheduler.until = max(begun + time_limit, time.time() + _LEAST_SHARE * time_limit)
     settled, validation = _settle(scheduler, trajectories, slopes, searches, config, seeds, truth)
     scheduler.runtime.report("done", 1.0, "done")
 
@@ -174,7 +178,9 @@ def _settle(
     documents = {key: done.document for key, done in searches.items()}
     arguments = (trajectories, slopes.document, documents, config, seeds.system())
     keys = (slopes.key, *(done.key for done in searches.values()))
-    (settled,) = scheduler.run([Unit(("system",), settle_unit, arguments, keys)], 0.95, 0.97)
+    # As long as the searches may take, so may the choice among what they found.
+    seconds = config.seconds_per_state * len(trajectories.states)
+    (settled,) = scheduler.run([Unit(("system",), settle_unit, arguments, keys, seconds)], 0.95, 0.97)
     true_system = None if truth is None else system_to_toml(truth)
     unit = Unit(
         ("validation",),

@@ -71,11 +71,12 @@ def settle(
         seed=seed,
         must_stop=runtime.must_stop,
     )
-    refined = _within_bounds(refine(best.system, trajectories, smoothed), best.system, derivatives, config)
+    refined = refine(best.system, trajectories, smoothed, must_stop=runtime.must_stop)
+    refined = _within_bounds(refined, best.system, derivatives, config)
     forms = {state: _form(best.system.rates[state], state, searches) for state in own}
-    return Settled(
-        refined.system.rates, forms, refined.constants, refined.initial, best.confidence, refined.message
-    )
+    cut_short = "" if best.complete else "not all combinations of equations were compared: they are too many"
+    message = "; ".join(filter(None, [cut_short, refined.message]))
+    return Settled(refined.system.rates, forms, refined.constants, refined.initial, best.confidence, message)
 
 
 def _searches(state: str, searches: Mapping[SearchKey, StateSearch]) -> list[StateSearch]:
