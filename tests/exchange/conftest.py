@@ -15,7 +15,7 @@ def peer():
         for name, value in (values or {}).items():
             model[name] = value
         for name, value in (
-            ("relative_tolerance", 1e-13),
+            ("relative_tolerance", 1e-14),
             ("absolute_tolerance", 1e-15),
             ("maximum_num_steps", 1_000_000),
             ("maximum_time_step", 4 * float(times[1] - times[0])),
