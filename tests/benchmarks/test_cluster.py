@@ -60,7 +60,14 @@ def found_by(executor=None):
     from fepysr_dyn.simulation import resampled
 
     runs = simulate(resampled(load_model("lotka_volterra"), samples=60))
-    config = DiscoveryConfig(engine="evolution", features=False, evaluations=3_000, resamples=4)
+    # Without a clock: the first compilation alone can take longer than a search is usually allowed.
+    config = DiscoveryConfig(
+        engine="evolution",
+        features=False,
+        evaluations=3_000,
+        resamples=4,
+        seconds_per_state=float("inf"),
+    )
     return discover(runs, config=config, seed=3, executor=executor)
 
 

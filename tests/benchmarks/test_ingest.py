@@ -15,9 +15,9 @@ def test_the_table_has_the_size_asked_for(tmp_path):
 
 
 def test_what_reading_takes(tmp_path):
-    write_table(tmp_path / "table.csv", rows=20_000, states=4)
+    write_table(tmp_path / "table.csv", rows=200_000, states=4)
     found = measure(tmp_path / "table.csv")
     assert found["seconds"] > 0
-    assert found["data_megabytes"] == pytest.approx(20_000 * 6 * 8 / 2**20, rel=0.01)
+    assert found["data_megabytes"] == pytest.approx(200_000 * 6 * 8 / 2**20, rel=0.01)
     assert found["file_megabytes"] > found["data_megabytes"]
     assert found["peak_megabytes"] > 0
