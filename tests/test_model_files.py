@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -189,34 +185,3 @@ def test_models_of_a_checkout_are_found() -> None:
     assert models_directory() == root / "models"
     assert model_names() == sorted(path.stem for path in (root / "models").glob("*.toml"))
     assert len(model_names()) >= 26
-
-
-def test_models_of_an_installed_wheel_are_found(tmp_path: Path) -> None:
-    root = Path(__file__).resolve().parents[1]
-    build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
-    done = subprocess.run(
-        [sys.executable, "-c", build, str(tmp_path)], cwd=root, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    (wheel,) = tmp_path.glob("*.whl")
-    target = tmp_path / "site"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(target)
-    code = (
-        "import json, fepysr_dyn; from fepysr_dyn.model_files import models_directory; "
-        "print(json.dumps([fepysr_dyn.__file__, str(models_directory()), fepysr_dyn.model_names(), "
-        "fepysr_dyn.load_model('lorenz').states]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": str(target)},
-    )
-    assert done.returncode == 0, done.stderr
-    package, folder, names, states = json.loads(done.stdout)
-    assert Path(package).is_relative_to(target)
-    assert Path(folder) == target / "fepysr_dyn" / "models"
-    assert names == model_names()
-    assert states == ["x", "y", "z"]
