@@ -8,6 +8,7 @@ needs many long constants may be a series, so the search for a shorter formula g
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from fepysr_dyn.errors import OptionError
 from fepysr_dyn.expressions import complexity
 from fepysr_dyn.search.baseline import baseline
 from fepysr_dyn.search.front import Candidate, ParetoFront
+from fepysr_dyn.search.inside import inner_rests
 from fepysr_dyn.search.peeling import rests
 from fepysr_dyn.search.pointwise import refitted
 from fepysr_dyn.search.problem import Budget, Progress, RegressionProblem, Runtime, SearchEngine
@@ -28,6 +30,7 @@ from fepysr_dyn.search.simplification import shortened
 
 #: Engines that are exact where they apply and cheap to try; all others are deep.
 QUICK = ("sparse", "rational", "parametric")
+_INSIDE = "parametric"
 _PART_SIZES = (2, 14)
 _LAST_PEEL = 0.92
 #: Share of the time that is left for one quick engine between two rounds.
@@ -52,6 +55,8 @@ class PortfolioConfig:
         Parts of formulas that go back to the quick engines as features between rounds.
     rests : int
         Parts of formulas that are taken away, so that the rest becomes a problem of its own.
+    insides : int
+        Inner expressions of formulas that are tried as the only variable of what is outside of them.
     """
 
     quick_share: float = 0.15
@@ -59,6 +64,7 @@ class PortfolioConfig:
     rounds: tuple[float, ...] = (0.3, 0.3, 0.4)
     parts: int = 12
     rests: int = 6
+    insides: int = 3
 
     def __post_init__(self) -> None:
         """Refuse shares that make no sense."""
@@ -128,6 +134,7 @@ class _Run:
             # Features widen the libraries and can crowd out what is already there: first without them.
             self._quick_pass(replace(self.problem, features=()), self.config.quick_share, until=_PLAIN * end)
         self._quick_pass(self.problem, self.config.quick_share, until=end)
+        self._look_inside(until=self._fraction + 0.03)
         self._peel(until=self._fraction + 0.05)
         if not self._done():
             self._deep_rounds()
@@ -171,6 +178,7 @@ class _Run:
                 return
             if number + 1 < len(self.config.rounds):
                 self._return_parts()
+            self._look_inside(until=min(1.0, self._fraction + 0.03))
             self._peel(until=min(1.0, self._fraction + 0.03))
 
     def _return_parts(self) -> None:
@@ -196,6 +204,22 @@ class _Run:
                     return
                 end = start + (until - start) * (index + 1) / len(chosen)
                 self._run(engine, rest.problem, self.config.quick_share / 10, until=end, wrap=rest.wrap)
+
+    def _look_inside(self, until: float) -> None:
+        """Solve what is outside of an inner expression that a good formula has found."""
+        if self._done() or settled(self.front, self.problem) is not None:
+            return
+        fresh = [rest for rest in inner_rests(self.front, self.problem) if rest.key not in self._peeled]
+        chosen = fresh[: self.config.insides]
+        self._peeled.update(rest.key for rest in chosen)
+        # Constants inside functions are what such problems are about.
+        engines = [engine for engine in self.quick if engine.name == _INSIDE] or self.quick
+        start, turns = self._fraction, len(chosen) * len(engines)
+        for turn, (engine, rest) in enumerate(itertools.product(engines, chosen)):
+            if self._done():
+                return
+            end = start + (until - start) * (turn + 1) / turns
+            self._run(engine, rest.problem, self.config.quick_share / 20, until=end, wrap=rest.wrap)
 
     def _run(
         self,

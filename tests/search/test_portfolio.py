@@ -26,7 +26,10 @@ class Fixed:
 
     def search(self, problem, runtime=None):
         self.asked.append(problem)
-        found = [refitted(parse(text), problem, self.name) for text in self.texts]
+        # A problem may be about other columns, such as an inner expression.
+        known = [parse(text) for text in self.texts]
+        allowed = set(map(sympy.Symbol, problem.names))
+        found = [refitted(f, problem, self.name) for f in known if f.free_symbols <= allowed]
         return ParetoFront.of([candidate for candidate in found if candidate is not None])
 
 
