@@ -224,7 +224,9 @@ def test_a_real_process_is_interrupted(tmp_path):
     """The signal comes when the command is at work, on a simulation that would last for hours."""
     call = ["simulate", "lorenz", "--duration", "1e8", "--samples", "10000", "--time-limit", "3600"]
     program = (
-        "import os, signal, threading; import fepysr_dyn.simulation; from fepysr_dyn.cli import main;"
+        # Where the tests run in the background of a shell, the signal is ignored unless asked for.
+        "import os, signal, threading; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "import fepysr_dyn.simulation; from fepysr_dyn.cli import main;"
         "threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT)).start();"
         f"main({call})"
     )
