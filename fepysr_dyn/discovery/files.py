@@ -97,6 +97,8 @@ def load_result(folder: str | Path) -> Discovery:
     """Read a discovery that was saved."""
     folder = Path(folder)
     path = inside(folder, _RESULT)
+    if not path.exists():
+        raise DataError(f"{folder}: expected the folder of a discovery, which holds a {_RESULT}, found none")
     try:
         document = json.loads(read_bounded(path, MAX_RESULT_BYTES, "a result").decode("utf-8"))
         version = document["schema_version"]

@@ -62,5 +62,5 @@ def test_a_hostile_formula_in_a_result_is_only_text(found, tmp_path):
 
 
 def test_a_folder_without_result_is_refused(tmp_path):
-    with pytest.raises(FepysrDynError, match="cannot be read"):
+    with pytest.raises(FepysrDynError, match="expected the folder of a discovery"):
         fd.load_result(tmp_path / "nothing")
