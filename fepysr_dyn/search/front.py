@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import sympy
 
 from fepysr_dyn.expressions import compile_expression, complexity, to_text
 
 if TYPE_CHECKING:
     import pandas as pd
-    import sympy
     from matplotlib.figure import Figure
 
     from fepysr_dyn.search.problem import RegressionProblem
@@ -131,7 +131,15 @@ class ParetoFront:
 
 def evaluate_candidate(expression: sympy.Expr, problem: RegressionProblem, engine: str) -> Candidate:
     """Score an expression on a problem the same way for every engine."""
+    expression = _of_real_variables(expression)
     function = compile_expression(expression, problem.names)
     with np.errstate(all="ignore"):
         prediction = function(*(problem.columns[name] for name in problem.names))
     return Candidate(expression, complexity(expression), problem.loss(prediction), engine)
+
+
+def _of_real_variables(expression: sympy.Expr) -> sympy.Expr:
+    """Undo what sympy does for complex symbols: it makes exp(re(x)) of the absolute value of exp(x)."""
+    if not expression.has(sympy.re, sympy.im):
+        return expression
+    return expression.replace(sympy.re, lambda inner: inner).replace(sympy.im, lambda inner: sympy.Integer(0))

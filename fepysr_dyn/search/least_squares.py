@@ -120,7 +120,8 @@ def refit(
     with np.errstate(all="ignore"):
         theta, cost = levenberg_marquardt(residual, slopes, theta, max_steps)
     total = float(np.sum(weights**2))
-    return theta, cost / total
+    # A constant that has run away to infinity is none, even where the formula still has a value.
+    return theta, cost / total if np.all(np.isfinite(theta)) else float("inf")
 
 
 def levenberg_marquardt(

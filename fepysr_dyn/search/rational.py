@@ -24,6 +24,7 @@ from fepysr_dyn.search.library import (
     variable_atoms,
 )
 from fepysr_dyn.search.offers import offer_constant
+from fepysr_dyn.search.partial_fractions import search_fractions
 from fepysr_dyn.search.pointwise import refitted, unmeasured
 from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
 from fepysr_dyn.search.rational_fit import Quotient, explicit_fit, implicit_fit, null_vector, refit_free
@@ -113,7 +114,10 @@ def _search_unmeasured(session: Session, config: RationalConfig) -> None:
 
 
 def search_rational(session: Session, config: RationalConfig) -> None:
-    """Go through themes from small to large until one gives an exact answer."""
+    """Read denominators off exact data; then go through themes from small to large, for any data."""
+    search_fractions(session)
+    if session.exact is not None or session.must_stop():
+        return
     few = thinned(session.problem, config.rows)
     for position, group in enumerate(_theme_groups(few, config)):
         ranked: list[tuple[float, int, Theme]] = []

@@ -18,6 +18,7 @@ import sympy
 
 from fepysr_dyn.errors import DataError
 from fepysr_dyn.expressions import compile_expression, equivalent
+from fepysr_dyn.search.foretelling import foretells
 from fepysr_dyn.search.front import Candidate, ParetoFront
 from fepysr_dyn.search.problem import Array, RegressionProblem
 from fepysr_dyn.search.snapping import RESOLUTION, snap, value_bits
@@ -148,15 +149,22 @@ def _rounding(candidate: Candidate, problem: RegressionProblem) -> Array:
 def surely_exact(candidate: Candidate, problem: RegressionProblem) -> bool:
     """Return whether an exact candidate is too short to be a series that happens to reach the resolution.
 
-    What counts are the bits of the formula against those of the data it explains.
+    What counts are the bits of the formula against those of the data it explains. With many constants it must
+    also hold where they were not fitted.
     """
     if not is_exact(candidate, problem):
         return False
     rows = len(problem.target)
     explained = rows * -math.log2(_floor(problem))
     formula = description_bits(candidate, problem)
+    if formula >= 0.25 * explained:
+        return False
     long_constants = sum(1 for value in candidate.constants if value_bits(sympy.Float(value)) > 40)
-    return formula < 0.25 * explained and (long_constants <= 2 or candidate.complexity <= 15)
+    return (
+        long_constants <= 2
+        or candidate.complexity <= 15
+        or foretells(candidate.expression, problem, _floor(problem))
+    )
 
 
 def description_bits(candidate: Candidate, problem: RegressionProblem) -> float:
@@ -181,17 +189,19 @@ class _Judge:
         self.problem = problem
         self.floor = _floor(problem) ** 2
         self.rows = _independent_rows(_residual(front.best, problem))
+        # A stated error is that of the target alone; where columns err as well, no formula reaches it.
+        is_noise = self.floor > _TINY_NOISE**2
+        self.error = max(self.floor, front.best.loss) if is_noise else self.floor
 
     def bits(self, candidate: Candidate) -> float:
         """Return the bits of formula and residuals together."""
-        loss = max(candidate.loss, self.floor)
         if self.problem.noise is not None and self.problem.noise / self.problem.scale > RESOLUTION:
             # With a known error the fit is judged by chi-squared, and going below the error is no gain.
-            residual = self.rows / 2 * (loss / self.floor) / math.log(2)
+            residual = self.rows / 2 * (max(candidate.loss, self.floor) / self.error) / math.log(2)
         else:
             spent = len(candidate.constants)
             correction = self.rows / max(self.rows - spent, 1)
-            residual = self.rows / 2 * math.log2(loss * correction)
+            residual = self.rows / 2 * math.log2(max(candidate.loss, self.floor) * correction)
         return description_bits(candidate, self.problem) + residual
 
     def contenders(self, front: ParetoFront) -> list[tuple[Candidate, Candidate]]:
@@ -208,7 +218,7 @@ class _Judge:
         ranked = sorted(pairs, key=lambda pair: (measure(pair[0]), pair[0].complexity))
         best, unsnapped = ranked[0]
         if exact:
-            box = _wider_box(self.problem)
+            box = wider_box(self.problem)
             others = [
                 pair[0]
                 for pair in ranked[1:]
@@ -291,7 +301,7 @@ def _independent_rows(residual: Array) -> float:
     return max(rows / total, min(rows, 20.0))
 
 
-def _wider_box(problem: RegressionProblem) -> dict[str, tuple[float, float]]:
+def wider_box(problem: RegressionProblem) -> dict[str, tuple[float, float]]:
     """Return ranges a quarter wider than the data, where formulas that agree on the data may differ."""
     box = {}
     for name, values in problem.columns.items():

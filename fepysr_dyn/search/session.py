@@ -11,6 +11,7 @@ import numpy as np
 
 from fepysr_dyn.expressions import complexity
 from fepysr_dyn.search.evaluation import UnsupportedExpressionError, tree_values
+from fepysr_dyn.search.foretelling import foretells
 from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
 from fepysr_dyn.search.operators import uses_only
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 #: A residual below this, relative to the target row by row, is rounding and no misfit.
 RESOLUTION = 1e-11
 #: An expression of at most this complexity that fits to rounding is taken as the answer. Longer ones may be
-#: series of something else, so for them the fit must be exact to the last digits.
+#: series of something else, so for them the fit must be exact to the last digits or hold beyond its rows.
 MAX_EXACT_COMPLEXITY = 26
 _LAST_DIGITS = 1e-28
 #: A stated error of the target below this, relative to its scale, is a limit of resolution: derivatives of
@@ -156,11 +157,11 @@ class Session:
         if self.would_help(complexity(expression), 0.5 * loss):
             offer_refitted(self, expression, max_steps=30)
 
-    def refine_front(self, max_steps: int = 40) -> None:
+    def refine_front(self, max_steps: int = 40, most: int = _REFINED) -> None:
         """Refit all constants, inner ones included, of what is on the front and was not refitted before."""
         from fepysr_dyn.search.least_squares import offer_refitted
 
-        for candidate in self._best()[-_REFINED:][::-1]:
+        for candidate in self._best()[-most:][::-1]:
             if self.must_stop():
                 return
             if candidate.expression not in self._refined:
@@ -168,13 +169,20 @@ class Session:
                 offer_refitted(self, candidate.expression, max_steps=max_steps)
 
     def _check_exact(self, candidate: Candidate) -> None:
-        small = candidate.complexity <= MAX_EXACT_COMPLEXITY
-        if candidate.loss > (self.resolution**2 if small else _LAST_DIGITS):
+        if candidate.loss > self.resolution**2:
             return
-        if not self._fits_every_row(candidate):
+        if self.exact is not None and candidate.complexity >= self.exact.complexity:
             return
-        if self.exact is None or candidate.complexity < self.exact.complexity:
+        if self._fits_every_row(candidate) and self._is_no_series(candidate):
             self.exact = candidate
+
+    def _is_no_series(self, candidate: Candidate) -> bool:
+        """Return whether a formula is short, right to the last digits, or right where it was not fitted."""
+        return (
+            candidate.complexity <= MAX_EXACT_COMPLEXITY
+            or candidate.loss <= _LAST_DIGITS
+            or foretells(candidate.expression, self.problem, self.resolution)
+        )
 
     def _fits_every_row(self, candidate: Candidate) -> bool:
         """Return whether the small rows are fitted as well: a few large ones decide the loss alone."""

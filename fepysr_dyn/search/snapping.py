@@ -90,7 +90,7 @@ def snap(candidate: Candidate, problem: RegressionProblem) -> Candidate:
         return candidate
     fitter = ConstantFitter(template, problem)
     best = fitter.fit(np.array(template.values))
-    if not np.isfinite(best.loss):
+    if not np.isfinite(best.loss) or not np.all(np.isfinite(best.values)):
         return candidate
     chosen = _hold_simple_values(fitter, best, len(problem.target))
     return _rebuilt(candidate, template, chosen, problem)

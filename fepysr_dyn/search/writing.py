@@ -14,7 +14,7 @@ def shortest(expression: sympy.Expr) -> sympy.Expr:
     """Return the expression, or its form with common factors taken out if that is smaller."""
     expression = positive_sums(expression.replace(_has_exponentials, _one_exponential))
     if expression.is_Add:
-        expression = _with_products_of_waves(expression)
+        expression = _over_common_lines(_with_products_of_waves(expression))
     if expression.is_Mul:
         return sympy.Mul(*(_shortest_power(factor) for factor in expression.args))
     return _gathered(expression)
@@ -50,6 +50,33 @@ def _gathered(expression: sympy.Expr) -> sympy.Expr:
         return expression
     factored = sympy.factor_terms(expression)
     return factored if complexity(factored) < complexity(expression) else expression
+
+
+def _over_common_lines(expression: sympy.Expr) -> sympy.Expr:
+    """Return a sum in which terms over the same sums are one fraction, where that is shorter.
+
+    Examples
+    --------
+    >>> x, y = sympy.symbols("x y")
+    >>> _over_common_lines(3 * x / (x + y) + 2 * x**2 / (x + y) - y)
+    x*(2*x + 3)/(x + y) - y
+    """
+    groups: dict[sympy.Expr, list[sympy.Expr]] = {}
+    for term in sympy.Add.make_args(expression):
+        below = [
+            factor
+            for factor in sympy.Mul.make_args(term)
+            if factor.is_Pow and factor.base.is_Add and factor.exp.is_negative
+        ]
+        groups.setdefault(sympy.Mul(*below), []).append(term)
+    parts = [
+        sympy.factor_terms(sympy.Add(*(term / below for term in terms))) * below
+        if len(terms) > 1 and below != 1
+        else sympy.Add(*terms)
+        for below, terms in groups.items()
+    ]
+    together = sympy.Add(*parts)
+    return together if complexity(together) < complexity(expression) else expression
 
 
 def _has_exponentials(node: sympy.Basic) -> bool:
