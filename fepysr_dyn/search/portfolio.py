@@ -1,9 +1,10 @@
 """Portfolio: cheap exact engines first, then evolution seeded with their answers, one front for all.
 
 The budget is shared in slices. Quick engines get a small slice each. What is left goes to the deep engines
-in growing rounds; between rounds the parts of the best formulas go back to the quick engines as features,
-as long as that pays. An exact fit ends the search, after a look for a shorter way to write it; one that
-needs many long constants may be a series, so the search for a shorter formula goes on.
+in rounds. The first round starts from nothing, so that it can run beside the quick engines; later ones start
+from all that was found. Between rounds the parts of the best formulas go back to the quick engines as
+features, as long as that pays. An exact fit ends the search, after a look for a shorter way to write it;
+one that needs many long constants may be a series, so the search for a shorter formula goes on.
 """
 
 from __future__ import annotations
@@ -23,8 +24,16 @@ from fepysr_dyn.search.front import Candidate, ParetoFront
 from fepysr_dyn.search.inside import inner_rests
 from fepysr_dyn.search.peeling import rests
 from fepysr_dyn.search.pointwise import refitted
-from fepysr_dyn.search.problem import Budget, Progress, RegressionProblem, Runtime, SearchEngine
+from fepysr_dyn.search.problem import (
+    Budget,
+    Progress,
+    ProgressCallback,
+    RegressionProblem,
+    Runtime,
+    SearchEngine,
+)
 from fepysr_dyn.search.registry import make_engine
+from fepysr_dyn.search.scouting import Answer, beside
 from fepysr_dyn.search.selection import choose, is_exact, settled, surely_exact, with_snapped
 from fepysr_dyn.search.simplification import shortened
 
@@ -33,6 +42,8 @@ QUICK = ("sparse", "rational", "parametric")
 _INSIDE = "parametric"
 _PART_SIZES = (2, 14)
 _LAST_PEEL = 0.92
+#: About where the quick engines are done when they find nothing: peeling and looking inside included.
+_AFTER_QUICK = 0.08
 #: Share of the time that is left for one quick engine between two rounds.
 _ASIDE = 0.04
 #: Share of the quick engines' time for the variables alone: what they can solve, they mostly solve so.
@@ -50,7 +61,7 @@ class PortfolioConfig:
     quick_time : float
         Share of a time limit that the quick engines may use together at first; what they leave is passed on.
     rounds : tuple of float
-        Shares of the rest that the deep engines get, round by round.
+        Shares of the rest that the deep engines get, round by round; only the first runs beside others.
     parts : int
         Parts of formulas that go back to the quick engines as features between rounds.
     rests : int
@@ -61,7 +72,7 @@ class PortfolioConfig:
 
     quick_share: float = 0.15
     quick_time: float = 0.46
-    rounds: tuple[float, ...] = (0.3, 0.3, 0.4)
+    rounds: tuple[float, ...] = (0.35, 0.25, 0.4)
     parts: int = 12
     rests: int = 6
     insides: int = 3
@@ -82,13 +93,19 @@ class Portfolio:
         By default sparse, rational, parametric and evolution.
     config : PortfolioConfig, optional
         How the budget is shared.
+    known : ParetoFront, optional
+        What quick engines have found without features: the search starts there and does not repeat it.
     """
 
     def __init__(
-        self, engines: Sequence[SearchEngine] | None = None, config: PortfolioConfig | None = None
+        self,
+        engines: Sequence[SearchEngine] | None = None,
+        config: PortfolioConfig | None = None,
+        known: ParetoFront | None = None,
     ) -> None:
         self.engines = None if engines is None else tuple(engines)
         self.config = config or PortfolioConfig()
+        self.known = known
 
     @property
     def name(self) -> str:
@@ -100,7 +117,7 @@ class Portfolio:
         members = self.engines
         if members is None:
             members = tuple(make_engine(name) for name in (*QUICK, "evolution"))
-        return _Run(problem, runtime or Runtime(), members, self.config).search()
+        return _Run(problem, runtime or Runtime(), members, self.config, self.known).search()
 
 
 class _Run:
@@ -112,35 +129,36 @@ class _Run:
         runtime: Runtime,
         members: Sequence[SearchEngine],
         config: PortfolioConfig,
+        known: ParetoFront | None,
     ) -> None:
         self.problem = problem
+        self.known = known
         self.config = config
         deadline = min(runtime.deadline, time.monotonic() + problem.budget.seconds)
         self.runtime = replace(runtime, deadline=deadline)
         self.quick = [engine for engine in members if engine.name in QUICK]
         self.deep = [engine for engine in members if engine.name not in QUICK]
         self.front = baseline(problem)
+        self._began = time.monotonic()
         self.exact: Candidate | None = None
         self.notes: list[str] = []
         self._tried: set[sympy.Expr] = set(problem.features)
         self._peeled: set[tuple[str, sympy.Expr]] = set()
         self._fraction = 0.0
         self._timed = False
+        self._is_sure = False
 
     def search(self) -> ParetoFront:
         """Run the engines one after the other until one is exact or the budget is used."""
-        end = self.config.quick_time if self.deep else 0.8
-        if self.problem.features:
-            # Features widen the libraries and can crowd out what is already there: first without them.
-            self._quick_pass(replace(self.problem, features=()), self.config.quick_share, until=_PLAIN * end)
-        self._quick_pass(self.problem, self.config.quick_share, until=end)
-        self._look_inside(until=self._fraction + 0.03)
-        self._peel(until=self._fraction + 0.05)
-        if not self._done():
-            self._deep_rounds()
+        if self.known is not None:
+            self._take(self.known)
+        with beside(self._first_round, self.runtime) as scouted:
+            self._quick_phase()
+            if not self._done():
+                self._deep_rounds(scouted)
         if self.exact is not None:
             self.notes.append("an exact fit was found")
-        stopped = self.runtime.must_stop() and not self._sure()
+        stopped = self.runtime.must_stop() and not self._is_sure
         if stopped:
             self.notes.append("stopped early by its time limit or by the user")
         elif self._timed:
@@ -155,20 +173,53 @@ class _Run:
             end = start + (until - start) * (index + 1) / len(self.quick)
             self._run(engine, problem, share, until=end)
 
-    def _deep_rounds(self) -> None:
-        total = sum(self.config.rounds)
+    def _quick_phase(self) -> None:
+        end = self.config.quick_time if self.deep else 0.8
+        if self.known is None:
+            # Features widen the libraries and can crowd out what is already there: first without them.
+            plain = _PLAIN * end if self.problem.features else end
+            self._quick_pass(replace(self.problem, features=()), self.config.quick_share, until=plain)
+        if self.problem.features:
+            left = end if self.known is None else (1 - _PLAIN) * end
+            self._quick_pass(self.problem, self.config.quick_share, until=left)
+        self._look_inside(until=self._fraction + 0.03)
+        self._peel(until=self._fraction + 0.05)
+
+    def _first_round(self, runtime: Runtime) -> ParetoFront:
+        """Return what the deep engines find by themselves; this changes nothing here."""
+        share = self.config.rounds[0] / sum(self.config.rounds)
+        until = self._first_end()
+        left = (1 - until) * (self.runtime.deadline - self._began)
+        own = replace(
+            runtime,
+            deadline=np.inf if np.isinf(left) else self.runtime.deadline - left,
+            progress=None if runtime.progress is None else self._forward(self._fraction, until),
+        )
+        fronts = [engine.search(self._deep_problem(0, share), own) for engine in self.deep]
+        found = [candidate for front in fronts for candidate in front]
+        return ParetoFront.of(found, complete=all(front.complete for front in fronts))
+
+    def _first_end(self) -> float:
+        """Return the share of the whole after which the first round ends."""
+        quick = self.config.quick_time + _AFTER_QUICK
+        return quick + (_LAST_PEEL - quick) * self.config.rounds[0] / sum(self.config.rounds)
+
+    def _deep_problem(self, number: int, share: float) -> RegressionProblem:
+        """Return the problem of one deep engine in a round."""
+        evaluations = int(self.problem.budget.evaluations * share / max(1, len(self.deep)))
+        budget = replace(self.problem.budget, evaluations=max(1, evaluations))
+        return replace(self.problem, seed=_derived_seed(self.problem.seed, number), budget=budget)
+
+    def _deep_rounds(self, scouted: Answer) -> None:
         before = settled(self.front, self.problem)
-        for number, share in enumerate(self.config.rounds):
-            left = sum(self.config.rounds[number:])
-            # A little is left for the rests of what the last round finds.
-            until = self._fraction + (_LAST_PEEL - self._fraction) * share / left
-            for engine in self.deep:
-                if self._done():
-                    return
-                problem = replace(self.problem, seed=_derived_seed(self.problem.seed, number))
-                self._run(
-                    _seeded(engine, self._seeds()), problem, share / total / len(self.deep), until=until
-                )
+        for number in range(len(self.config.rounds)):
+            if number == 0:
+                found = scouted()
+                self._timed |= not found.complete
+                self._fraction = max(self._fraction, self._first_end())
+                self._take(found)
+            else:
+                self._seeded_round(number)
             now = settled(self.front, self.problem)
             if now is not None and now == before:
                 self.notes.append("a whole round found nothing better than noise allows")
@@ -180,6 +231,17 @@ class _Run:
                 self._return_parts()
             self._look_inside(until=min(1.0, self._fraction + 0.03))
             self._peel(until=min(1.0, self._fraction + 0.03))
+
+    def _seeded_round(self, number: int) -> None:
+        """Let the deep engines go on from all that was found."""
+        shares = self.config.rounds
+        # A little is left for the rests of what the last round finds.
+        until = self._fraction + (_LAST_PEEL - self._fraction) * shares[number] / sum(shares[number:])
+        for engine in self.deep:
+            if self._done():
+                return
+            problem = self._deep_problem(number, shares[number] / sum(shares))
+            self._run(_seeded(engine, self._seeds()), problem, 1.0, until=until)
 
     def _return_parts(self) -> None:
         """Offer the parts of the best formulas to the quick engines."""
@@ -237,13 +299,8 @@ class _Run:
         else:
             seconds *= _ASIDE
         start = self._fraction
-
-        def forward(report: Progress) -> None:
-            fraction = start + max(0.0, until - start) * min(1.0, max(0.0, report.fraction))
-            self.runtime.report(report.engine, fraction, report.message, self._best_loss(report.best_loss))
-
         budget = Budget(max(1, int(problem.budget.evaluations * share)), max(seconds, 1e-3))
-        inner = replace(self.runtime, deadline=now + max(seconds, 1e-3), progress=forward)
+        inner = replace(self.runtime, deadline=now + max(seconds, 1e-3), progress=self._forward(start, until))
         found = engine.search(replace(problem, budget=budget), inner)
         self._timed |= time.monotonic() >= inner.deadline
         self._fraction = max(start, until)
@@ -251,6 +308,15 @@ class _Run:
             wrapped = [refitted(wrap(candidate.expression), self.problem, engine.name) for candidate in found]
             found = ParetoFront.of([candidate for candidate in wrapped if candidate is not None])
         self._take(found)
+
+    def _forward(self, start: float, until: float) -> ProgressCallback:
+        """Return what passes the reports of an engine on as a part of the whole."""
+
+        def forward(report: Progress) -> None:
+            fraction = start + max(0.0, until - start) * min(1.0, max(0.0, report.fraction))
+            self.runtime.report(report.engine, fraction, report.message, self._best_loss(report.best_loss))
+
+        return forward
 
     def _take(self, found: ParetoFront) -> None:
         """Merge a front, with simple constants where they fit."""
@@ -263,6 +329,7 @@ class _Run:
             short = shortened(choose(merged, self.problem).candidate, self.problem)
             merged = ParetoFront.of([*merged, short])
             self.exact = short
+            self._is_sure = surely_exact(short, self.problem)
         self.front = merged
         self.runtime.show(merged)
 
@@ -286,11 +353,8 @@ class _Run:
     def _best_loss(self, other: float) -> float:
         return min([other, *(candidate.loss for candidate in self.front.candidates[-1:])])
 
-    def _sure(self) -> bool:
-        return self.exact is not None and surely_exact(self.exact, self.problem)
-
     def _done(self) -> bool:
-        return self._sure() or self.runtime.must_stop()
+        return self._is_sure or self.runtime.must_stop()
 
 
 def _seeded(engine: SearchEngine, seeds: tuple[sympy.Expr, ...]) -> SearchEngine:

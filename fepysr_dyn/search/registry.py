@@ -13,6 +13,7 @@ ENGINES: dict[str, tuple[str, str]] = {
     "sparse": ("sparse", "SparseEngine"),
     "rational": ("rational", "RationalEngine"),
     "parametric": ("parametric", "ParametricEngine"),
+    "kinetic": ("kinetic", "KineticEngine"),
     "evolution": ("evolution", "EvolutionEngine"),
     "pysr": ("pysr_engine", "PySREngine"),
     "operon": ("operon_engine", "OperonEngine"),

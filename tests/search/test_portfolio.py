@@ -74,7 +74,8 @@ def test_deep_engines_start_from_what_the_quick_ones_found(columns):
     deep = Seedable([])
     Portfolio([Fixed(("1.1*exp(x)*y",)), deep]).search(problem)
     assert len(deep.config) == len(PortfolioConfig().rounds)
-    seeds = deep.config[0][1]
+    (_, none), (_, seeds), *_ = deep.config
+    assert not none, "the first round starts from nothing, so that it can run beside the quick engines"
     assert any(seed.has(sympy.exp) for seed in seeds)
     assert len({asked.seed for asked, _ in deep.config}) == len(deep.config)
     assert sum(asked.budget.evaluations for asked, _ in deep.config) <= problem.budget.evaluations
@@ -86,6 +87,17 @@ def test_parts_of_formulas_return_as_features(columns):
     quick = Fixed(("0.9*sin(x*y)",))
     Portfolio([quick, Seedable([])]).search(problem)
     assert any(parse("sin(x*y)") in asked.features for asked in quick.asked)
+
+
+def test_what_is_known_is_not_looked_for_again(columns):
+    x, y = columns.values()
+    problem = RegressionProblem(columns, np.exp(x) * y + 0.1 * np.sin(5 * x), features=(parse("x*y"),))
+    known = ParetoFront.of([refitted(parse("1.1*exp(x)*y"), problem, "test")])
+    quick, deep = Fixed(("x",)), Seedable([])
+    front = Portfolio([quick, deep], known=known).search(problem)
+    assert known.best.loss >= front.best.loss
+    assert quick.asked[0].features, "the columns alone have been searched before"
+    assert any(seed.has(sympy.exp) for seed in deep.config[1][1])
 
 
 def test_the_rest_of_a_good_formula_is_a_problem_of_its_own(columns):

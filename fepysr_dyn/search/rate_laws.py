@@ -1,0 +1,150 @@
+"""Terms of rate laws as kinetics writes them: mass action, saturation, inhibition and competition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import sympy
+
+from fepysr_dyn.search.problem import Array
+
+Kind = Literal["saturation", "inhibition", "competition"]
+Columns = dict[str, Array]
+
+#: Hill exponents of the library, the largest one ever, and half-saturations as shares of the largest value
+#: of a column.
+_EXPONENTS = (1, 2, 4)
+_LARGEST_EXPONENT = 12
+_SHARES = (0.03, 0.1, 0.3, 0.7, 2.0)
+#: A half-saturation so many times as large as all values is not seen.
+_BEYOND = 3.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a term with a constant inside.
+
+    Parameters
+    ----------
+    kind : str
+        ``v**n/(k + v**n)``, ``1/(k + v**n)`` or ``v/(k + v + w)``.
+    column, rival : str
+        `v` and `w`.
+    level : float
+        `k`.
+    """
+
+    kind: Kind
+    column: str
+    exponent: int
+    rival: str
+    level: float
+
+    def expression(self, level: sympy.Expr) -> sympy.Expr:
+        """Return the part with its constant written as given."""
+        power = sympy.Symbol(self.column) ** self.exponent
+        rival = sympy.Symbol(self.rival) if self.rival else sympy.Integer(0)
+        top = sympy.Integer(1) if self.kind == "inhibition" else power
+        return top / (power + rival + level)
+
+    def values(self, columns: Columns) -> Array:
+        """Return the part on the rows of the columns."""
+        power = columns[self.column] ** self.exponent
+        bottom = power + self.level + (columns[self.rival] if self.rival else 0.0)
+        return (1.0 if self.kind == "inhibition" else power) / bottom
+
+    def limit(self, columns: Columns) -> tuple[str, ...] | None:
+        """Return the factors that the part is on these rows, if it is nothing more than that."""
+        largest = float(np.max(columns[self.column])) ** self.exponent
+        if self.kind == "competition" or self.level < _BEYOND * largest:
+            return None
+        return () if self.kind == "inhibition" else (self.column,) * self.exponent
+
+    def neighbours(self) -> list[Part]:
+        """Return the same part with a Hill exponent one larger and one smaller."""
+        if self.kind == "competition":
+            return []
+        half = max(self.level, 1e-300) ** (1 / self.exponent)
+        near = [n for n in (self.exponent - 1, self.exponent + 1) if 1 <= n <= _LARGEST_EXPONENT]
+        return [replace(self, exponent=n, level=half**n) for n in near]
+
+
+@dataclass(frozen=True)
+class RateTerm:
+    """One term of a rate law without its coefficient: columns times parts; mass action has no parts."""
+
+    factors: tuple[str, ...]
+    parts: tuple[Part, ...] = ()
+
+    def expression(self, levels: Sequence[sympy.Expr]) -> sympy.Expr:
+        """Return the term with its inner constants written as given."""
+        written = [part.expression(level) for part, level in zip(self.parts, levels, strict=True)]
+        return sympy.Mul(*(sympy.Symbol(name) for name in self.factors), *written)
+
+    def values(self, columns: Columns) -> Array:
+        """Return the term on the rows of the columns."""
+        result = np.ones(len(next(iter(columns.values()))))
+        for name in self.factors:
+            result = result * columns[name]
+        for part in self.parts:
+            result = result * part.values(columns)
+        return result
+
+    def with_levels(self, levels: Sequence[float]) -> RateTerm:
+        """Return the term with other inner constants."""
+        parts = [replace(part, level=level) for part, level in zip(self.parts, levels, strict=True)]
+        return replace(self, parts=tuple(parts))
+
+    def limit(self, columns: Columns) -> RateTerm:
+        """Return the term without the parts that are only factors on these rows."""
+        factors, parts = list(self.factors), []
+        for part in self.parts:
+            limit = part.limit(columns)
+            if limit is None:
+                parts.append(part)
+            else:
+                factors += limit
+        return RateTerm(tuple(sorted(factors)), tuple(parts))
+
+    def neighbours(self) -> list[RateTerm]:
+        """Return the terms in which one Hill exponent is one larger or smaller."""
+        return [
+            replace(self, parts=(*self.parts[:i], other, *self.parts[i + 1 :]))
+            for i, part in enumerate(self.parts)
+            for other in part.neighbours()
+        ]
+
+
+def mass_action(names: Sequence[str]) -> list[RateTerm]:
+    """Return products of up to three columns, the constant first."""
+    degree = 3 if len(names) <= 5 else 2
+    products: list[tuple[str, ...]] = [()]
+    result = [RateTerm(())]
+    for _ in range(degree):
+        products = [
+            (*factors, name) for factors in products for name in names if not factors or factors[-1] <= name
+        ]
+        result += [RateTerm(factors) for factors in products]
+    return result
+
+
+def saturating_parts(columns: Columns) -> list[Part]:
+    """Return the parts that columns allow: what changes its sign can neither saturate nor inhibit."""
+    positive = [name for name, values in columns.items() if np.min(values) >= 0.0 < np.max(values)]
+    return list(_parts(positive, {name: float(np.quantile(columns[name], 0.98)) for name in positive}))
+
+
+def _parts(positive: Sequence[str], sizes: dict[str, float]) -> Iterator[Part]:
+    for name in positive:
+        for exponent in _EXPONENTS:
+            for share in _SHARES:
+                level = (share * (sizes[name] or 1.0)) ** exponent
+                yield Part("saturation", name, exponent, "", level)
+                yield Part("inhibition", name, exponent, "", level)
+        for rival in positive:
+            if rival != name:
+                for share in _SHARES:
+                    yield Part("competition", name, 1, rival, share * (sizes[name] or 1.0))

@@ -1,0 +1,86 @@
+"""Kinetic engine: rate laws from noisy rates, and only what the columns allow."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy
+
+from fepysr_dyn.expressions import parse, same_structure
+from fepysr_dyn.search.kinetic import KineticEngine, without_small_negatives
+from fepysr_dyn.search.problem import Budget, RegressionProblem
+from fepysr_dyn.search.rate_laws import Part, RateTerm, mass_action, saturating_parts
+from fepysr_dyn.search.selection import choose
+
+BOX = {"s": (0.0, 2.0), "e": (0.0, 2.0), "z": (0.0, 2.0)}
+
+
+def noisy_problem(law, seed, share=0.03):
+    random = np.random.default_rng(seed)
+    columns = {name: random.uniform(0.02, 2.0, 400) for name in BOX}
+    rate = sympy.lambdify(list(BOX), parse(law))(*columns.values())
+    noise = share * float(np.std(rate))
+    target = rate + noise * random.normal(size=len(rate))
+    return RegressionProblem(columns, target, noise=noise, budget=Budget(seconds=30.0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "law",
+    [
+        "0.4*s - 1.2*e*z",
+        "1.5*s/(0.3 + s) - 0.7*e",
+        "2*s**2/(0.25 + s**2) - 0.5*z",
+        "0.9/(0.2 + e**4) - 0.8*z",
+        "2.0*s*e/(0.4 + s) - 0.6*z",
+    ],
+)
+def test_laws_of_kinetics_are_found_under_noise(law, seed):
+    problem = noisy_problem(law, seed)
+    front = KineticEngine().search(problem)
+    assert same_structure(choose(front, problem).unsnapped.expression, parse(law), BOX)
+
+
+def test_two_signals_at_once():
+    law = parse("3*s**2/((0.3 + s**2)*(0.2 + e)) - 0.5*z")
+    problem = noisy_problem(str(law), 1, share=0.01)
+    assert any(same_structure(c.expression, law, BOX) for c in KineticEngine().search(problem))
+
+
+def test_a_saturation_beyond_the_data_is_a_line():
+    problem = noisy_problem("0.8*s - 0.3*e", 4)
+    chosen = choose(KineticEngine().search(problem), problem).unsnapped.expression
+    assert same_structure(chosen, parse("0.8*s - 0.3*e"), BOX)
+    part = Part("saturation", "s", 2, "", 1e4)
+    assert RateTerm(("e",), (part,)).limit({"s": np.ones(3), "e": np.ones(3)}) == RateTerm(("e", "s", "s"))
+    assert part.limit({"s": np.full(3, 100.0)}) is None
+
+
+def test_what_changes_its_sign_does_not_saturate():
+    columns = {"x": np.linspace(-1, 1, 9), "y": np.linspace(0, 1, 9), "zero": np.zeros(9)}
+    assert {part.column for part in saturating_parts(columns)} == {"y"}
+    assert [term.factors for term in mass_action(["x", "y"])[:3]] == [(), ("x",), ("y",)]
+
+
+def test_values_and_formula_of_a_term_agree():
+    columns = {"s": np.array([0.5, 2.0]), "e": np.array([0.1, 0.7])}
+    term = RateTerm(("e",), (Part("inhibition", "s", 3, "", 0.4), Part("competition", "s", 1, "e", 0.2)))
+    formula = term.expression([sympy.Float(0.4), sympy.Float(0.2)])
+    expected = sympy.lambdify(["s", "e"], formula)(columns["s"], columns["e"])
+    np.testing.assert_allclose(term.values(columns), expected, rtol=1e-14)
+
+
+def test_noise_below_zero_is_cut_and_what_is_negative_is_not():
+    problem = RegressionProblem(
+        {"a": np.array([-0.01, 0.5, 1.0]), "b": np.array([-0.5, 0.5, 1.0])}, np.array([0.0, 1.0, 2.0])
+    )
+    columns = without_small_negatives(problem).columns
+    assert columns["a"][0] == 0.0
+    assert columns["b"][0] == -0.5
+
+
+def test_a_budget_ends_the_search_with_what_was_found():
+    problem = replace(noisy_problem("1.5*s/(0.3 + s) - 0.7*e", 0), budget=Budget(evaluations=40))
+    front = KineticEngine().search(problem)
+    assert len(front)
+    assert not front.complete
