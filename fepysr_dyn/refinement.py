@@ -7,8 +7,8 @@ longer one no longer fits. This reaches the single-shooting optimum without its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +30,8 @@ _JUDGING_WINDOW = 4 * _FIRST_WINDOW
 #: Starts of the first fit: the given constants, and these many with each constant moved by this factor or so.
 _RESTARTS = 3
 _MOVED_BY = 1.3
+#: Systems are told apart by fits that change by less than this share of the sum of squares.
+_JUDGED = 1e-4
 #: Iterations of a fit that starts at the optimum of all windows and leaves some out.
 _FOLD_ITERATIONS = 8
 
@@ -55,12 +57,21 @@ class Refinement:
         Fitted initial state of each experiment.
     message : str
         Empty if whole experiments were fitted; otherwise how far it got and why.
+    window : int
+        Samples of the longest windows that could be followed; 0 if there were none.
+    misfit : float
+        Mean square of the residuals over these windows, in units of each state's spread.
+    residuals : mapping of str to float
+        Mean square of the residuals of each state over these windows, in its own units.
     """
 
     system: OdeSystem
     constants: tuple[FittedConstant, ...]
     initial: tuple[Array, ...]
     message: str = ""
+    window: int = 0
+    misfit: float = float("inf")
+    residuals: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -92,7 +103,11 @@ class JudgedWindows:
         for fold in (0, 1):
             kept = folds != fold
             fitted = self.shooting.fit(
-                self.fit.theta, starts=self.fit.starts, training=kept, iterations=_FOLD_ITERATIONS
+                self.fit.theta,
+                starts=self.fit.starts,
+                training=kept,
+                iterations=_FOLD_ITERATIONS,
+                converged=_JUDGED,
             )
             if fitted is not None:
                 result[~kept] = fitted.window_chi2[~kept]
@@ -112,6 +127,7 @@ def refine(
     trajectories: Trajectories,
     smoothed: Sequence[xr.Dataset] | None = None,
     *,
+    held: Collection[str] = (),
     must_stop: Callable[[], bool] = lambda: False,
 ) -> Refinement:
     """Refit the floating-point constants of the rates on whole trajectories.
@@ -125,10 +141,12 @@ def refine(
     smoothed : sequence of datasets, optional
         Smoothed states per experiment for the first guess of the windows' initial states; the
         measurements themselves if not given.
+    held : collection of str
+        States whose rates stay as they are.
     must_stop : callable
         Asked before windows grow; the fit so far is returned.
     """
-    equations = Equations.of(system)
+    equations = Equations.of(system, held)
     guesses = [_filled(run, system.states) for run in (smoothed or trajectories)]
     data = [np.vstack([run[state].to_numpy() for state in system.states]) for run in trajectories]
     initial = tuple(guess[:, 0] for guess in guesses)
@@ -136,7 +154,7 @@ def refine(
     longest = max(values.shape[1] for values in data)
     window = min(_FIRST_WINDOW, longest)
     fit: WindowFit | None = None
-    message = ""
+    message, followed = "", 0
     while True:
         shooting = Shooting(equations, trajectories, data, guesses, window)
         attempt = _best_start(shooting, theta) if fit is None else shooting.fit(fit.theta)
@@ -144,7 +162,7 @@ def refine(
             reached = f"windows of {window // 2} samples" if fit else "no window at all"
             message = f"constants were refitted on {reached}: longer ones did not follow the data"
             break
-        fit = attempt
+        fit, followed = attempt, window
         guesses = shooting.simulated(fit)
         if window >= longest:
             initial = tuple(guess[:, 0] for guess in guesses)
@@ -156,34 +174,47 @@ def refine(
     if fit is None:
         return Refinement(system, _described(equations, theta, np.full(len(theta), np.nan)), initial, message)
     refined = replace(system, rates=equations.with_values(fit.theta))
-    return Refinement(refined, _described(equations, fit.theta, fit.standard_errors), initial, message)
+    misses = np.concatenate([(guess - own) ** 2 for guess, own in zip(guesses, data, strict=True)], axis=1)
+    return Refinement(
+        refined,
+        _described(equations, fit.theta, fit.standard_errors),
+        initial,
+        message,
+        window=followed,
+        misfit=fit.chi2 / fit.samples,
+        residuals=dict(zip(system.states, np.nanmean(misses, axis=1).tolist(), strict=True)),
+    )
 
 
 def judge_windows(
-    system: OdeSystem, trajectories: Trajectories, smoothed: Sequence[xr.Dataset]
+    system: OdeSystem,
+    trajectories: Trajectories,
+    smoothed: Sequence[xr.Dataset],
+    held: Collection[str] = (),
 ) -> JudgedWindows | None:
     """Fit constants on windows of one length; None for a system that cannot follow a window.
 
     This is what tells candidate systems apart: the same windows with the same free initial states for all.
     """
-    equations = Equations.of(system)
+    equations = Equations.of(system, held)
     guesses = [_filled(run, system.states) for run in smoothed]
     data = [np.vstack([run[state].to_numpy() for state in system.states]) for run in trajectories]
-    short = Shooting(equations, trajectories, data, guesses, _FIRST_WINDOW).fit(np.array(equations.values))
+    first = Shooting(equations, trajectories, data, guesses, _FIRST_WINDOW)
+    short = first.fit(np.array(equations.values), converged=_JUDGED)
     if short is None:
         return None
     shooting = Shooting(equations, trajectories, data, guesses, _JUDGING_WINDOW)
-    fit = shooting.fit(short.theta)
+    fit = shooting.fit(short.theta, converged=_JUDGED)
     return None if fit is None else JudgedWindows(fit, shooting)
 
 
 def _best_start(shooting: Shooting, theta: Array) -> WindowFit | None:
     """Fit from the given constants and from others nearby: the nearest optimum need not be the best."""
-    best = shooting.fit(theta)
+    best = shooting.fit(theta, converged=_JUDGED)
     random = np.random.default_rng(0)
     for _ in range(_RESTARTS if len(theta) else 0):
         moved = theta * np.exp(np.log(_MOVED_BY) * random.normal(size=len(theta)))
-        other = shooting.fit(moved)
+        other = shooting.fit(moved, converged=_JUDGED)
         if other is not None and (best is None or other.chi2 < (1 - 1e-6) * best.chi2):
             best = other
     return best

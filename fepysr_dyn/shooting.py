@@ -5,7 +5,7 @@ Windows and parameter perturbations are integrated together by one compiled loop
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,10 @@ from fepysr_dyn.trajectories import Trajectories
 Array = NDArray[np.float64]
 
 _MAX_ITERATIONS = 30
+#: A step that lowers the sum of squares by less than this share ends a fit.
+_CONVERGED = 1e-10
+#: Relative steps of differences: half of the digits.
+_DIFFERENCE = 1e-7
 #: States this many times larger than any sample are running away; squares of them would overflow.
 _FAR = 1e6
 
@@ -36,10 +40,12 @@ class Equations:
     tape: Tape
 
     @classmethod
-    def of(cls, system: OdeSystem) -> Equations:
-        """Take the floating-point numbers of a system's rates as parameters."""
-        explicit = system.explicit_rates()
-        templates = {state: free_constants(rate, prefix=f"c_{state}_") for state, rate in explicit.items()}
+    def of(cls, system: OdeSystem, held: Collection[str] = ()) -> Equations:
+        """Take the floating-point numbers of a system's rates as parameters, but for rates that are held."""
+        templates = {
+            state: Template(rate, (), ()) if state in held else free_constants(rate, prefix=f"c_{state}_")
+            for state, rate in system.explicit_rates().items()
+        }
         parameters = [name for template in templates.values() for name in template.parameters]
         arguments = [*parameters, *system.states, *system.inputs]
         tape = record([template.expression for template in templates.values()], arguments)
@@ -129,6 +135,7 @@ class Shooting:
         starts: Array | None = None,
         training: NDArray[np.bool_] | None = None,
         iterations: int = _MAX_ITERATIONS,
+        converged: float = _CONVERGED,
     ) -> WindowFit | None:
         """Fit constants and initial states by damped Gauss-Newton; None if they cannot be integrated.
 
@@ -139,17 +146,19 @@ class Shooting:
         training : array of bool, optional
             Windows that decide the constants. The others only get their own initial states, so that their
             residuals tell how well the constants foretell data that took no part in them.
+        converged : float
+            Share of the sum of squares below which a gain ends the fit.
         """
         starts = self._starts if starts is None else starts
         used = np.ones(len(self._windows), dtype=bool) if training is None else training
         try:
-            return self._gauss_newton(theta, starts, used, iterations)
+            return self._gauss_newton(theta, starts, used, iterations, converged)
         except np.linalg.LinAlgError:
             # Slopes of a system that is about to run away can be anything.
             return None
 
     def _gauss_newton(
-        self, theta: Array, starts: Array, used: NDArray[np.bool_], iterations: int
+        self, theta: Array, starts: Array, used: NDArray[np.bool_], iterations: int, converged: float
     ) -> WindowFit | None:
         damping = 1e-6
         residual, slope_theta, slope_start = self._linearised(theta, starts)
@@ -168,7 +177,7 @@ class Shooting:
                 residual, slope_theta, slope_start = self._linearised(theta, starts)
                 if residual is None:
                     return None
-                if gain <= 1e-10 * chi2:
+                if gain <= converged * chi2:
                     break
             else:
                 damping *= 10
@@ -206,27 +215,25 @@ class Shooting:
     def _linearised(
         self, theta: Array, starts: Array
     ) -> tuple[list[Array], list[Array], list[Array]] | tuple[None, list[Array], list[Array]]:
-        """Return residuals per window and their slopes by central differences."""
+        """Return residuals per window and their slopes by differences, which are exact enough for steps."""
         n, p = len(self._scale), len(theta)
-        step = 1e-6 * np.maximum(np.abs(theta), 1e-3)
-        thetas = np.repeat(theta[:, None], 1 + 2 * (p + n), axis=1)
-        begins = np.repeat(starts[:, :, None], 1 + 2 * (p + n), axis=2)
+        step = _DIFFERENCE * np.maximum(np.abs(theta), 1e-3)
+        thetas = np.repeat(theta[:, None], 1 + p + n, axis=1)
+        begins = np.repeat(starts[:, :, None], 1 + p + n, axis=2)
         for j in range(p):
-            thetas[j, 1 + 2 * j] += step[j]
-            thetas[j, 2 + 2 * j] -= step[j]
+            thetas[j, 1 + j] += step[j]
         for i in range(n):
-            begins[i, :, 1 + 2 * (p + i)] += 1e-6 * self._scale[i]
-            begins[i, :, 2 + 2 * (p + i)] -= 1e-6 * self._scale[i]
+            begins[i, :, 1 + p + i] += _DIFFERENCE * self._scale[i]
         outputs = self._integrate(thetas, begins)
         if not self._stays(outputs):
             return None, [], []
         residuals, slopes_theta, slopes_start = [], [], []
-        widths = np.concatenate([2 * step, np.full(n, 2e-6)])
+        widths = np.concatenate([step, np.full(n, _DIFFERENCE)])
         for w, target in enumerate(self._targets):
             found = outputs[:, w, :, : target.shape[1]] / self._scale[:, None, None]
             present = np.isfinite(target)
             residuals.append((found[:, 0] - target / self._scale[:, None])[present])
-            slopes = (found[:, 1::2] - found[:, 2::2]) / widths[None, :, None]
+            slopes = (found[:, 1:] - found[:, :1]) / widths[None, :, None]
             rows = slopes.transpose(0, 2, 1)[present]
             slopes_theta.append(rows[:, :p])
             slopes_start.append(rows[:, p:])

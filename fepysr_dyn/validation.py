@@ -152,6 +152,7 @@ def validate(
     initial: Sequence[Array] | None = None,
     options: SolverOptions | None = None,
     conservation: bool = True,
+    chaos: bool = True,
 ) -> Validation:
     """Integrate a system again under every experiment and compare.
 
@@ -165,6 +166,8 @@ def validate(
         The tolerances are looser than for simulating data: scores need no twelve digits.
     conservation : bool
         Whether to look for what the data keep constant; it takes a while and is the same for every system.
+    chaos : bool
+        Whether to score a chaotic system only as long as it can be predicted; finding out takes a while.
     """
     options = options or SolverOptions(rtol=1e-9, atol=1e-11, time_limit=20.0)
     right_hand_side = RightHandSide(system)
@@ -172,7 +175,9 @@ def validate(
     for index, run in enumerate(trajectories):
         start = None if initial is None else initial[index]
         result = replay(system, run, initial=start, options=options, right_hand_side=right_hand_side)
-        scores.append(_score(system, run, result, right_hand_side))
+        # A run that ended early is judged as such, not as a short chaotic one.
+        horizon = _predictable_until(run, result, right_hand_side) if chaos and result.complete else None
+        scores.append(_score(system, run, result, horizon))
         notes.extend(_negative_states(run, scores[-1].simulated, system.states))
     structure = {}
     if truth is not None:
@@ -195,13 +200,11 @@ def data_box(trajectories: Trajectories, *, widen: float = 1.0) -> dict[str, tup
     return box
 
 
-def _score(system: OdeSystem, run: xr.Dataset, result: Integration, rhs: RightHandSide) -> RunScore:
+def _score(system: OdeSystem, run: xr.Dataset, result: Integration, horizon: float | None) -> RunScore:
     times = run["time"].to_numpy()
     reached = len(result.times)
     simulated = np.full((len(system.states), len(times)), np.nan)
     simulated[:, :reached] = result.states
-    # A run that ended early is judged as such, not as a short chaotic one.
-    horizon = _predictable_until(run, result, rhs) if result.complete else None
     within = np.ones(len(times), dtype=bool) if horizon is None else times <= horizon
     r2, nrmse = {}, {}
     off_by = np.zeros(len(times))

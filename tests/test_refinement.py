@@ -121,3 +121,12 @@ class TestJudging:
 
     def test_a_system_that_runs_away_has_no_judgement(self):
         assert self.judged({"x": "x**3*y**3 + 5.0*x**4"}) is None
+
+
+def test_rates_that_are_held_stay_as_they_are():
+    system = system_from_toml(OSCILLATOR)
+    start = distorted(system, np.array([1.0, 1.0, 1.0, 1.2, 0.9]))
+    result = refine(start, fd.simulate(system), held=("x",))
+    assert result.system.rates["x"] == start.rates["x"]
+    assert {constant.state for constant in result.constants} == {"y"}
+    np.testing.assert_allclose(values(result), [-0.8, 0.4], rtol=1e-7)

@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
 import sympy
-
-from fepysr_dyn.replay import recorded_inputs
-from fepysr_dyn.system import ExperimentPlan, OdeSystem
-from fepysr_dyn.system import Protocol as MeasurementProtocol
 
 if TYPE_CHECKING:
     from fepysr_dyn.baselines.splitting import Split
+    from fepysr_dyn.system import OdeSystem
     from fepysr_dyn.trajectories import Trajectories
 
 Settings = Mapping[str, Any]
@@ -103,35 +99,3 @@ class Baseline(Protocol):
             Seconds after which no further setting is tried.
         """
         ...
-
-
-def system_of(name: str, rates: Rates, trajectories: Trajectories) -> OdeSystem:
-    """Return the system with these rates, with the data's own experiments as its protocol."""
-    plans = tuple(
-        ExperimentPlan(
-            str(run.attrs["name"]),
-            {state: _first(run[state].to_numpy()) for state in trajectories.states},
-            recorded_inputs(run),
-        )
-        for run in trajectories
-    )
-    names = {plan.name for plan in plans}
-    if len(names) < len(plans):
-        plans = tuple(
-            ExperimentPlan(f"{plan.name} {i}", plan.initial, plan.inputs) for i, plan in enumerate(plans, 1)
-        )
-    duration = max(float(run["time"][-1] - run["time"][0]) for run in trajectories)
-    return OdeSystem(
-        name=name,
-        rates={state: rates[state] for state in trajectories.states},
-        initial=dict(plans[0].initial),
-        inputs=dict(plans[0].inputs),
-        protocol=MeasurementProtocol(
-            duration=duration, samples=trajectories[0].sizes["time"], experiments=plans
-        ),
-    )
-
-
-def _first(values: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    present = values[np.isfinite(values)]
-    return float(present[0]) if len(present) else 0.0

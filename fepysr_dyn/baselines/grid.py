@@ -12,11 +12,12 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from fepysr_dyn.baselines.base import NOT_FITTED, BaselineResult, GridPoint, Rates, Settings, system_of
+from fepysr_dyn.baselines.base import NOT_FITTED, BaselineResult, GridPoint, Rates, Settings
 from fepysr_dyn.baselines.pysindy_calls import quiet
 from fepysr_dyn.baselines.splitting import Split, split_inside, thinned
 from fepysr_dyn.errors import DataError, MissingDependencyError
 from fepysr_dyn.integration import SolverOptions
+from fepysr_dyn.measured_system import measured_system
 from fepysr_dyn.trajectories import Trajectories
 from fepysr_dyn.validation import Validation, validate
 
@@ -90,7 +91,7 @@ def choose(
     rates = _refitted(name, partial(prepare, trajectories, seed, deadline), best, trajectories, deadline)
     return BaselineResult(
         name,
-        system_of(name, rates, trajectories),
+        measured_system(name, rates, trajectories),
         dict(best.point.settings),
         grid,
         "" if complete else f"the time limit of {time_limit:g} s ended the grid after {len(grid)} settings",
@@ -179,9 +180,11 @@ def score(
 ) -> Validation:
     """Re-integrate with tolerances good enough for comparing settings."""
     options = SolverOptions(rtol=1e-7, atol=1e-9, time_limit=SECONDS_PER_RUN)
-    system = system_of(name, rates, trajectories)
+    system = measured_system(name, rates, trajectories)
     with quiet():
-        return validate(system, trajectories, initial=initial, options=options, conservation=False)
+        return validate(
+            system, trajectories, initial=initial, options=options, conservation=False, chaos=False
+        )
 
 
 def _failed(settings: Settings, error: Exception, seconds: float) -> GridPoint:

@@ -1,15 +1,18 @@
 """Which right-hand sides make the best system: candidates are judged together, on the trajectories.
 
-A derivative says little about a weak term that acts over a long time; the trajectory does. Starting from the
-choices per state, one equation at a time is exchanged for another candidate of its fronts, as long as the
-system foretells experiments or stretches of time that were kept out of the fit of its constants better than
-its length costs.
+A derivative says little about a weak term that acts over a long time; the trajectory does. First the
+candidates of each state are judged alone, with the other states as they were measured. The best of them are
+put together: one equation at a time is exchanged for another, as long as the system foretells experiments or
+stretches of time that were kept out of the fit of its constants better than its length costs. The best
+systems are then fitted to whole experiments, and what follows them best is chosen: a system can be good at
+each step and still lead elsewhere.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,23 +23,39 @@ from numpy.typing import NDArray
 from fepysr_dyn.discovery.confidence import structure_of
 from fepysr_dyn.discovery.states import StateSearch
 from fepysr_dyn.expressions import complexity
-from fepysr_dyn.refinement import judge_windows
+from fepysr_dyn.integration import SolverOptions
+from fepysr_dyn.measured_system import measured_system
+from fepysr_dyn.refinement import Refinement, judge_windows, refine
+from fepysr_dyn.replay import replay
 from fepysr_dyn.search.front import Candidate
 from fepysr_dyn.system import OdeSystem
-from fepysr_dyn.trajectories import Trajectories
+from fepysr_dyn.trajectories import Trajectories, make_experiment
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from fepysr_dyn.search.problem import Runtime
 
 Array = NDArray[np.float64]
 
 #: Candidates of a front on either side of the chosen one that are tried in the system.
 _NEIGHBOURS = 4
+#: Candidates of a state that are tried together with those of other states.
+_SHORTLIST = 6
 _ROUNDS = 3
 #: Systems that are compared at most.
 _TRIALS = 150
-#: Description of one node of a formula, in nats.
+#: Systems that are fitted to whole experiments at most, if they are so close to the best in nats.
+_FINALISTS = 6
+_CLOSE = 60.0
+#: A system that follows no whole experiment is chosen for being nearer only if it is by this factor.
+_NEARER = 0.8
+_SECONDS_PER_RUN = 3.0
+#: Shares of the time at which the candidates are judged alone, and at which systems are put together.
+_ALONE, _TOGETHER = 0.4, 0.7
+#: Description of one node of a formula, in nats, and of a function beyond arithmetic: there are many.
 _NODE_COST = 1.5
+_FUNCTION_COST = 3.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +66,7 @@ class ChosenSystem:
     """
 
     system: OdeSystem
+    refinement: Refinement
     confidence: dict[str, float]
     complete: bool = True
 
@@ -56,10 +76,10 @@ def choose_system(
     searches: Mapping[str, Sequence[StateSearch]],
     trajectories: Trajectories,
     smoothed: Sequence[xr.Dataset],
+    runtime: Runtime,
     *,
     resamples: int = 20,
     seed: int = 0,
-    must_stop: Callable[[], bool] = lambda: False,
 ) -> ChosenSystem:
     """Return the system whose equations foretell the trajectories best for their length.
 
@@ -67,24 +87,36 @@ def choose_system(
     ----------
     searches : mapping of str to sequence of StateSearch
         What was found for each state, with one or several forms of its problem. An equation that fits
-        exactly is not put to the test.
-    must_stop : callable
-        Ends the comparison of systems early; the best so far is returned.
+        exactly is not put to the test, and its constants stay.
+    runtime : Runtime
+        Its deadline ends the comparison of systems early; the best so far is returned.
     """
-    judge = _Judge(trajectories, smoothed)
-    options = {state: _all_options(found) for state, found in searches.items() if not found[0].choice.exact}
-    best = system
-    for _ in range(_ROUNDS):
-        before = best
-        for state, candidate in [(state, c) for state, own in options.items() for c in own]:
-            if judge.tried >= _TRIALS or must_stop():
-                return ChosenSystem(best, judge.confidence(best, resamples, seed), complete=False)
-            if structure_of(candidate.expression) != structure_of(best.rates[state]):
-                trial = replace(best, rates={**best.rates, state: candidate.expression})
-                best = min(best, trial, key=judge.score)
-        if best is before:
+    clock = _Clock(runtime)
+    exact = [state for state, found in searches.items() if found[0].choice.exact]
+    options = {state: _all_options(found) for state, found in searches.items() if state not in exact}
+    if len(searches) > 1:
+        options = {
+            state: _best_alone(state, own, trajectories, smoothed, clock.until(_ALONE, i, options))
+            for i, (state, own) in enumerate(options.items())
+        }
+    best = replace(
+        system, rates={**system.rates, **{state: own[0].expression for state, own in options.items()}}
+    )
+    judge = _Judge(trajectories, smoothed, exact)
+    # What the searches chose by derivatives is a second beginning.
+    best = min(best, system, key=judge.score)
+    best, complete = _exchanged(best, options, judge, clock.until(_TOGETHER))
+    finalists = [best, *(other for other in judge.ranking(best) if other != best)][:_FINALISTS]
+    fitted: list[tuple[OdeSystem, Refinement]] = []
+    for finalist in finalists:
+        if fitted and runtime.must_stop():
+            complete = False
             break
-    return ChosenSystem(best, judge.confidence(best, resamples, seed))
+        fitted.append(
+            (finalist, refine(finalist, trajectories, smoothed, held=exact, must_stop=runtime.must_stop))
+        )
+    best, refined = _most_faithful(fitted, trajectories)
+    return ChosenSystem(best, refined, judge.confidence(best, resamples, seed), complete)
 
 
 def has_structure(search: StateSearch, rate: sympy.Expr) -> bool:
@@ -106,10 +138,76 @@ def _options(search: StateSearch) -> list[Candidate]:
     return [*near, *search.choice.alternatives, chosen]
 
 
+class _Clock:
+    """Shares of the time until a deadline."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._began = time.monotonic()
+
+    def until(self, share: float, position: int = 0, parts: Collection[object] = (1,)) -> Callable[[], bool]:
+        """Return what says whether a part of a share of the time is over."""
+        part = share * (position + 1) / len(parts)
+        end = self._began + part * (self._runtime.deadline - self._began)
+        return lambda: time.monotonic() > end or self._runtime.must_stop()
+
+
+def _best_alone(
+    state: str,
+    options: Sequence[Candidate],
+    trajectories: Trajectories,
+    smoothed: Sequence[xr.Dataset],
+    must_stop: Callable[[], bool],
+) -> list[Candidate]:
+    """Return the candidates that follow their own state best while the others move as measured."""
+    names = [name for name in (*trajectories.states, *trajectories.inputs) if name != state]
+    pairs = list(zip(trajectories, smoothed, strict=True))
+    alone = Trajectories(tuple(_alone(state, run, known, names) for run, known in pairs))
+    judge = _Judge(alone, [_alone(state, known, known, names) for _, known in pairs], ())
+    lonely = measured_system("alone", {state: sympy.Integer(0)}, alone)
+    scores: dict[Candidate, float] = {}
+    for candidate in options:
+        if must_stop() and len(scores) >= _SHORTLIST:
+            break
+        scores[candidate] = judge.score(replace(lonely, rates={state: candidate.expression}))
+    return sorted(scores, key=lambda candidate: scores[candidate])[:_SHORTLIST]
+
+
+def _alone(state: str, run: xr.Dataset, smoothed: xr.Dataset, inputs: Sequence[str]) -> xr.Dataset:
+    """Return an experiment in which all other states are inputs."""
+    return make_experiment(
+        run["time"].to_numpy(),
+        {state: run[state].to_numpy()},
+        {name: smoothed[name].to_numpy() for name in inputs},
+        name=str(run.attrs["name"]),
+        breakpoints=run.attrs["breakpoints"],
+    )
+
+
+def _exchanged(
+    best: OdeSystem, options: Mapping[str, Sequence[Candidate]], judge: _Judge, must_stop: Callable[[], bool]
+) -> tuple[OdeSystem, bool]:
+    """Exchange one equation at a time; return the best system, and whether all had their turn."""
+    for _ in range(_ROUNDS):
+        before = best
+        for state, candidate in [(state, c) for state, own in options.items() for c in own]:
+            if judge.tried >= _TRIALS or must_stop():
+                return best, False
+            if structure_of(candidate.expression) != structure_of(best.rates[state]):
+                trial = replace(best, rates={**best.rates, state: candidate.expression})
+                best = min(best, trial, key=judge.score)
+        if best is before:
+            break
+    return best, True
+
+
 class _Judge:
     """Description lengths of systems on one data set; each system is fitted once."""
 
-    def __init__(self, trajectories: Trajectories, smoothed: Sequence[xr.Dataset]) -> None:
+    def __init__(
+        self, trajectories: Trajectories, smoothed: Sequence[xr.Dataset], held: Collection[str]
+    ) -> None:
+        self._held = held
         self._trajectories = trajectories
         self._smoothed = smoothed
         self._judged: dict[tuple[sympy.Expr, ...], _Judged | None] = {}
@@ -127,12 +225,20 @@ class _Judge:
             self._judged[rates] = self._judge(system)
         return _length(self._judged[rates])
 
+    def ranking(self, like: OdeSystem) -> list[OdeSystem]:
+        """Return the systems judged that are not much worse than the best, best first."""
+        lengths = {rates: _length(judged) for rates, judged in self._judged.items()}
+        limit = min(lengths.values()) + _CLOSE
+        near = sorted((rates for rates in lengths if lengths[rates] <= limit), key=lambda r: lengths[r])
+        return [replace(like, rates=dict(zip(like.states, rates, strict=True))) for rates in near]
+
     def _judge(self, system: OdeSystem) -> _Judged | None:
-        windows = judge_windows(system, self._trajectories, self._smoothed)
+        windows = judge_windows(system, self._trajectories, self._smoothed, self._held)
         if windows is None:
             return None
-        nodes = sum(complexity(rate) for rate in system.rates.values())
-        judged = _Judged(windows.fit.window_chi2, windows.fit.samples, len(windows.fit.theta), nodes)
+        judged = _Judged(
+            windows.fit.window_chi2, windows.fit.samples, len(windows.fit.theta), formula_cost(system)
+        )
         # What is kept out of a fit is never followed better than in it: a system that is worse already
         # needs no second look.
         if _length(judged) < self._shortest:
@@ -163,7 +269,22 @@ class _Judged:
     window_chi2: Array
     samples: int
     constants: int
-    nodes: int
+    formula: float
+
+
+def formula_cost(system: OdeSystem) -> float:
+    """Return the description of the formulas of a system without their constants, in nats."""
+    return sum(
+        _NODE_COST * complexity(rate) + _FUNCTION_COST * _functions(rate) for rate in system.rates.values()
+    )
+
+
+def _functions(rate: sympy.Expr) -> int:
+    """Return how often a formula leaves arithmetic: functions, roots and powers that vary."""
+    return sum(
+        isinstance(node, sympy.Function) or (node.is_Pow and not node.exp.is_Integer)
+        for node in sympy.preorder_traversal(rate)
+    )
 
 
 def _length(judged: _Judged | None, weights: Array | None = None) -> float:
@@ -174,4 +295,43 @@ def _length(judged: _Judged | None, weights: Array | None = None) -> float:
         judged.window_chi2 if weights is None else judged.window_chi2[weights > 0] * weights[weights > 0]
     )
     misfit = 0.5 * judged.samples * math.log(max(float(np.sum(counted)), 1e-300) / judged.samples)
-    return misfit + 0.5 * judged.constants * math.log(judged.samples) + _NODE_COST * judged.nodes
+    return misfit + 0.5 * judged.constants * math.log(judged.samples) + judged.formula
+
+
+def _most_faithful(
+    fitted: Sequence[tuple[OdeSystem, Refinement]], trajectories: Trajectories
+) -> tuple[OdeSystem, Refinement]:
+    """Return the best of those that follow whole experiments, or else the one that stays near them."""
+    longest = max(run.sizes["time"] for run in trajectories)
+    whole = [pair for pair in fitted if pair[1].window >= longest]
+    if whole:
+        return min(whole, key=lambda pair: _whole_length(pair[0], pair[1], trajectories))
+    # The first is the best on windows: only what is clearly nearer takes its place.
+    distances = [_distance(refined, trajectories) for _, refined in fitted]
+    nearest = int(np.argmin(distances))
+    return fitted[nearest] if distances[nearest] < _NEARER * distances[0] else fitted[0]
+
+
+def _distance(refined: Refinement, trajectories: Trajectories) -> float:
+    """Return how far a system is from the data over whole experiments, in spreads; each sample at most one.
+
+    Samples that are not reached count as one, so that a late blow-up is better than an early one.
+    """
+    options = SolverOptions(rtol=1e-6, atol=1e-8, time_limit=_SECONDS_PER_RUN)
+    squares = []
+    for run, initial in zip(trajectories, refined.initial, strict=True):
+        result = replay(refined.system, run, initial=initial, options=options)
+        for state, simulated in zip(refined.system.states, result.states, strict=True):
+            data = run[state].to_numpy()
+            miss = np.ones(len(data))
+            miss[: len(simulated)] = (simulated - data[: len(simulated)]) / (np.nanstd(data) or 1.0)
+            squares.append(np.fmin(miss**2, 1.0)[np.isfinite(data)])
+    return float(np.sqrt(np.mean(np.concatenate(squares))))
+
+
+def _whole_length(system: OdeSystem, refined: Refinement, trajectories: Trajectories) -> float:
+    """Return the description length of a system that was fitted to whole experiments, in nats."""
+    samples = sum(run.sizes["time"] for run in trajectories) * len(system.states)
+    misfit = 0.5 * samples * math.log(max(refined.misfit, 1e-300))
+    constants = 0.5 * len(refined.constants) * math.log(samples)
+    return misfit + constants + formula_cost(system)

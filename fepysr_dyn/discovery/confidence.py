@@ -9,14 +9,30 @@ import sympy
 from numpy.typing import NDArray
 
 from fepysr_dyn.discovery.states import StateSearch
-from fepysr_dyn.expressions import canonical, free_constants
-from fepysr_dyn.search.front import Candidate, ParetoFront
+from fepysr_dyn.expressions import canonical, equivalent, free_constants
+from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
 from fepysr_dyn.search.problem import RegressionProblem
 from fepysr_dyn.search.refit import refit_candidate
-from fepysr_dyn.search.selection import choose
+from fepysr_dyn.search.selection import choose, wider_box
 
+#: An equation that misses the derivative by more than this many times its error is not the law.
+_REFUTED = 1.5
+#: Two exact laws are the same if they agree so closely around the data.
+_SAME_LAW = 1e-6
 #: Blocks of neighbouring rows, long enough to keep errors that are correlated in time together.
 _BLOCKS = 12
+
+
+def unrefuted(rate: sympy.Expr, problem: RegressionProblem) -> float:
+    """Return one for a rate that meets the derivatives within their error, less the more it misses them.
+
+    However often a structure wins among others, it is wrong if it contradicts the data.
+    """
+    if not problem.noise:
+        return 1.0
+    loss = evaluate_candidate(rate, problem, "").loss
+    error = float(np.sqrt(loss)) * problem.scale / problem.noise
+    return min(1.0, _REFUTED / error) if error > 0 else 1.0
 
 
 def structure_confidence(search: StateSearch, problem: RegressionProblem, resamples: int, seed: int) -> float:
@@ -27,14 +43,19 @@ def structure_confidence(search: StateSearch, problem: RegressionProblem, resamp
     """
     if resamples < 1 or len(search.front) < 2:
         return 1.0
-    chosen = structure_of(search.choice.unsnapped.expression)
+    chosen, box = search.choice.unsnapped.expression, wider_box(problem)
     streams = np.random.SeedSequence(seed).spawn(resamples)
     again = 0
     for stream in streams:
         resampled = _resampled(problem, np.random.default_rng(stream))
         candidates = [refit_candidate(c.expression, resampled, c.engine) for c in _contenders(search)]
         choice = choose(ParetoFront.of(candidates), resampled, simple_constants=False)
-        again += structure_of(choice.unsnapped.expression) == chosen
+        other = choice.unsnapped.expression
+        # An exact law can be written in several ways; with noise equal functions say nothing of structure.
+        is_same = structure_of(other) == structure_of(chosen) or (
+            search.choice.exact and equivalent(other, chosen, box, rtol=_SAME_LAW)
+        )
+        again += is_same
     return again / resamples
 
 

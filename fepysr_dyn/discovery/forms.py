@@ -1,4 +1,8 @@
-"""The forms of the regression problem: derivatives sample by sample, or integrals against test functions."""
+"""The forms in which a right-hand side is searched.
+
+Derivatives sample by sample, with everything; integrals against test functions, with the quick engines; and
+derivatives again, with nothing but the terms of rate laws.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,17 @@ from fepysr_dyn.errors import DataError
 from fepysr_dyn.search.problem import RegressionProblem
 from fepysr_dyn.trajectories import Trajectories
 
-POINTWISE, WEAK = "pointwise", "weak"
+POINTWISE, WEAK, KINETIC = "pointwise", "weak", "kinetic"
 
 #: Forms by name. New ones are added at the end, so that the random streams of the others stay what they are.
 FORMS: dict[str, Callable[[str, Trajectories, Derivatives, DiscoveryConfig, int], RegressionProblem]] = {
     POINTWISE: pointwise_problem,
     WEAK: weak_problem,
+    KINETIC: pointwise_problem,
 }
 
-#: Share of a state's time that each form gets where both are tried: the weak form is searched with the quick
-#: engines only.
-SHARES = {POINTWISE: 0.7, WEAK: 0.3}
+#: Share of a state's time that each form gets where all are tried.
+SHARES = {POINTWISE: 0.5, WEAK: 0.2, KINETIC: 0.3}
 
 #: Derivatives with a smaller error than this, relative to their spread, count as free of noise.
 _NOISY = 1e-4
@@ -35,15 +39,28 @@ def forms_for(
     state: str, trajectories: Trajectories, derivatives: Derivatives, config: DiscoveryConfig
 ) -> tuple[str, ...]:
     """Return the forms worth trying for a state: without noise derivatives are as good as the samples."""
-    samples = sum(run.sizes["time"] for run in derivatives)
-    if samples > _MOST_SAMPLES or _relative_error(state, derivatives) <= _NOISY:
+    if _relative_error(state, derivatives) <= _NOISY:
         return (POINTWISE,)
+    forms = [POINTWISE]
+    if _has_weak_form(state, trajectories, derivatives, config):
+        forms.append(WEAK)
+    if config.engine == "portfolio":
+        # Who asks for an engine gets that one.
+        forms.append(KINETIC)
+    return tuple(forms)
+
+
+def _has_weak_form(
+    state: str, trajectories: Trajectories, derivatives: Derivatives, config: DiscoveryConfig
+) -> bool:
+    if sum(run.sizes["time"] for run in derivatives) > _MOST_SAMPLES:
+        return False
     try:
         weak_problem(state, trajectories, derivatives, config, 0)
     except DataError:
         # Too few samples between breakpoints for test functions.
-        return (POINTWISE,)
-    return (POINTWISE, WEAK)
+        return False
+    return True
 
 
 def _relative_error(state: str, derivatives: Derivatives) -> float:

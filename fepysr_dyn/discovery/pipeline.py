@@ -21,9 +21,10 @@ from fepysr_dyn.discovery.journal import Journal
 from fepysr_dyn.discovery.provenance import data_hash, provenance_of
 from fepysr_dyn.discovery.result import Discovery
 from fepysr_dyn.discovery.schedule import Done, Scheduler
-from fepysr_dyn.discovery.settling import SearchKey, assemble
+from fepysr_dyn.discovery.settling import NAME, SearchKey
 from fepysr_dyn.discovery.units import Seeds, Unit, derive_unit, search_unit, settle_unit, validate_unit
 from fepysr_dyn.errors import OptionError
+from fepysr_dyn.measured_system import measured_system
 from fepysr_dyn.model_files import system_to_toml
 from fepysr_dyn.search.problem import ProgressCallback, Runtime
 from fepysr_dyn.system import OdeSystem
@@ -108,7 +109,7 @@ def discover(
     derivatives, choice = read_derivatives(slopes.document), read_settled(settled.document)
     own = {state: read_search(searches[state, form].document) for state, form in choice.forms.items()}
     return Discovery(
-        system=assemble(trajectories, choice.rates),
+        system=measured_system(NAME, choice.rates, trajectories),
         fronts={state: search.front for state, search in own.items()},
         alternatives={state: search.choice.alternatives for state, search in own.items()},
         confidence=choice.confidence,

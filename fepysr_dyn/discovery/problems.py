@@ -23,10 +23,18 @@ Rows = NDArray[np.int64]
 
 #: Fewer rows than this cannot decide between right-hand sides.
 LEAST_ROWS = 10
-#: Standard errors of derivatives without noise estimate a truncation error, to within such a factor.
-_ERROR_SLACK = 2.0
-#: Samples whose derivative is worse than the median by more than this factor are left out.
+#: Standard errors so far below the spread of the derivative are estimates of a truncation error, to within
+#: such a factor; others are those of smoothing.
+_TRUNCATION = 1e-4
+_TRUNCATION_SLACK = 2.0
+#: Samples whose derivative is worse than the median by more than this factor are left out,
 _TRUSTED = 3.0
+#: unless it is good by any standard, relative to the spread of the derivative: a rest may have better ones,
+#: but only the fast phases tell the law.
+_GOOD = 1e-9
+#: So large a share of the rows, and so many of them, are enough to go without the others.
+_ENOUGH = 0.25
+_ENOUGH_ROWS = 100
 
 
 def all_columns(derivatives: Derivatives) -> dict[str, Array]:
@@ -46,18 +54,18 @@ def pointwise_problem(
     target = np.concatenate([run[f"d{state}"].to_numpy() for run in derivatives])
     error = np.concatenate([run[f"d{state}_se"].to_numpy() for run in derivatives])
     usable = np.isfinite(target) & np.isfinite(error) & np.all(np.isfinite(list(columns.values())), axis=0)
-    rows = np.flatnonzero(usable & trusted_rows(error, usable))
+    rows = np.flatnonzero(usable & trusted_rows(error, usable, float(np.std(target[usable]))))
     if len(rows) < LEAST_ROWS:
         raise DataError(
             f"state '{state}': {len(rows)} samples have a derivative and all columns, {LEAST_ROWS} are needed"
         )
     rows = rows[telling_rows([run["time"].to_numpy() for run in derivatives], columns, rows, config.max_rows)]
-    noise = _ERROR_SLACK * float(np.sqrt(np.mean(error[rows] ** 2)))
+    weights = _weights(error[rows])
     return RegressionProblem(
         columns={name: values[rows] for name, values in columns.items()},
         target=target[rows],
-        weights=_weights(error[rows]),
-        noise=noise or None,
+        weights=weights,
+        noise=_noise(error[rows], weights, float(np.std(target[rows]))) or None,
         operators=config.operators,
         max_complexity=config.max_complexity,
         budget=Budget(config.evaluations, config.seconds_per_state),
@@ -109,15 +117,19 @@ def unknown_part(problem: RegressionProblem, prior: EquationPrior) -> Regression
     )
 
 
-def trusted_rows(error: Array, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which derivatives are about as good as the typical one.
+def trusted_rows(error: Array, usable: NDArray[np.bool_], spread: float) -> NDArray[np.bool_]:
+    """Return which derivatives are about as good as the typical one, or good enough for anything.
 
     A phase that is too fast for the sampling has derivatives that are wrong by orders of magnitude more than
     the rest. Equations are decided by the good ones; the trajectory as a whole is for the refinement.
     """
     if not usable.any():
         return usable
-    trusted: NDArray[np.bool_] = error <= _TRUSTED * float(np.median(error[usable]))
+    typical, better = np.quantile(error[usable], [0.5, _ENOUGH])
+    if better <= 10 * _GOOD * spread and np.sum(usable) * _ENOUGH >= _ENOUGH_ROWS:
+        # Enough rows are as good as exact: the others would only blur them.
+        typical = better
+    trusted: NDArray[np.bool_] = error <= max(_TRUSTED * float(typical), _GOOD * spread)
     return trusted
 
 
@@ -138,6 +150,14 @@ def telling_rows(times: list[Array], columns: Mapping[str, Array], rows: Rows, m
     path = np.concatenate([[0.0], np.cumsum(length)])
     share = 0.5 * np.arange(len(rows)) / (len(rows) - 1) + 0.5 * path / (path[-1] or 1.0)
     return np.unique(np.searchsorted(share, np.linspace(0.0, share[-1], most)))
+
+
+def _noise(error: Array, weights: Array | None, spread: float) -> float:
+    """Return the error of the target as the loss sees it: under noise, poor rows weigh little."""
+    plain = float(np.sqrt(np.mean(error**2)))
+    if plain < _TRUNCATION * spread:
+        return _TRUNCATION_SLACK * plain
+    return float(np.sqrt(np.average(error**2, weights=weights)))
 
 
 def _weights(error: Array) -> Array | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -114,7 +114,7 @@ class Scheduler:
             for unit in units:
                 display.begin(unit)
             self._collect(futures, answers, display)
-        except BrokenExecutor:
+        except (BrokenExecutor, CancelledError):
             if self._cancelled():
                 raise self._interruption(units) from None
             raise WorkerError(
@@ -134,6 +134,9 @@ class Scheduler:
                 done, pending = wait(pending, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
                 self._listen(futures, display)
                 for future in done:
+                    if future.cancelled() and self._cancelled():
+                        # It had not begun when the user stopped; others may still hand over what they have.
+                        continue
                     self._take(futures[future], future.result(), answers, display)
                 if self._cancelled() and give_up == float("inf"):
                     # Only workers of our own can be asked; others are not waited for.

@@ -7,21 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from fepysr_dyn.derivatives import Derivatives
 from fepysr_dyn.discovery.assembly import choose_system, has_structure
-from fepysr_dyn.discovery.confidence import structure_confidence
+from fepysr_dyn.discovery.confidence import structure_confidence, unrefuted
 from fepysr_dyn.discovery.config import DiscoveryConfig
 from fepysr_dyn.discovery.documents import Settled
 from fepysr_dyn.discovery.forms import POINTWISE
 from fepysr_dyn.discovery.problems import all_columns
 from fepysr_dyn.discovery.states import StateSearch, fitted_constants
-from fepysr_dyn.refinement import Refinement, refine
-from fepysr_dyn.replay import recorded_inputs
+from fepysr_dyn.measured_system import measured_system
+from fepysr_dyn.refinement import Refinement
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
-from fepysr_dyn.system import ExperimentPlan, OdeSystem, Protocol
+from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories
+
+#: The name of a system that was discovered.
+NAME = "discovered"
 
 #: (state, form of the problem)
 SearchKey = tuple[str, str]
@@ -43,40 +45,39 @@ def settle(
     """
     by_state = {state: _searches(state, searches) for state in trajectories.states}
     own = {state: found[0] for state, found in by_state.items()}
-    system = assemble(
-        trajectories, {state: search.choice.candidate.expression for state, search in own.items()}
-    )
-    if all(search.choice.exact for search in own.values()):
-        return Settled(
-            system.rates,
-            dict.fromkeys(own, POINTWISE),
-            tuple(
-                constant
-                for state, search in own.items()
-                for constant in fitted_constants(search, problems[state, POINTWISE])
-            ),
-            tuple(np.array([run[state].to_numpy()[0] for state in system.states]) for run in derivatives),
-            {
-                state: structure_confidence(search, problems[state, POINTWISE], config.resamples, seed)
-                for state, search in own.items()
-            },
-        )
+    chosen = {state: search.choice.candidate.expression for state, search in own.items()}
+    system = measured_system(NAME, chosen, trajectories)
+    exact = [state for state, search in own.items() if search.choice.exact]
+    known = [c for state in exact for c in fitted_constants(own[state], problems[state, POINTWISE])]
+    # What fits its derivative exactly is not doubted because another equation cannot be followed.
+    certain = {
+        state: structure_confidence(own[state], problems[state, POINTWISE], config.resamples, seed)
+        for state in exact
+    }
+    if len(exact) == len(own):
+        initial = [np.array([run[state].to_numpy()[0] for state in system.states]) for run in derivatives]
+        return Settled(system.rates, dict.fromkeys(own, POINTWISE), tuple(known), tuple(initial), certain)
     smoothed = list(derivatives)
     best = choose_system(
         system,
         by_state,
         trajectories,
         smoothed,
+        runtime,
         resamples=config.resamples,
         seed=seed,
-        must_stop=runtime.must_stop,
     )
-    refined = refine(best.system, trajectories, smoothed, must_stop=runtime.must_stop)
-    refined = _within_bounds(refined, best.system, derivatives, config)
+    refined = _within_bounds(best.refinement, best.system, derivatives, config)
     forms = {state: _form(best.system.rates[state], state, searches) for state in own}
     cut_short = "" if best.complete else "not all combinations of equations were compared: they are too many"
     message = "; ".join(filter(None, [cut_short, refined.message]))
-    return Settled(refined.system.rates, forms, refined.constants, refined.initial, best.confidence, message)
+    doubted = {
+        state: share * unrefuted(refined.system.rates[state], problems[state, POINTWISE])
+        for state, share in best.confidence.items()
+    }
+    confidence = {state: certain.get(state, doubted[state]) for state in own}
+    constants = (*known, *refined.constants)
+    return Settled(refined.system.rates, forms, constants, refined.initial, confidence, message)
 
 
 def _searches(state: str, searches: Mapping[SearchKey, StateSearch]) -> list[StateSearch]:
@@ -105,28 +106,3 @@ def _within_bounds(
             )
             return replace(refined, system=before, message=message)
     return refined
-
-
-def assemble(trajectories: Trajectories, rates: Mapping[str, sympy.Expr]) -> OdeSystem:
-    """Return the system of these right-hand sides, with the data's own experiments as its protocol."""
-    first = trajectories[0]
-    plans = tuple(
-        ExperimentPlan(
-            str(run.attrs["name"]),
-            {state: _first(run[state].to_numpy()) for state in trajectories.states},
-            recorded_inputs(run),
-        )
-        for run in trajectories
-    )
-    duration = max(float(run["time"][-1] - run["time"][0]) for run in trajectories)
-    return OdeSystem(
-        name="discovered",
-        rates=dict(rates),
-        initial=dict(plans[0].initial),
-        inputs=recorded_inputs(first),
-        protocol=Protocol(duration=duration, samples=first.sizes["time"], experiments=plans),
-    )
-
-
-def _first(values: NDArray[np.float64]) -> float:
-    return float(values[np.isfinite(values)][0])

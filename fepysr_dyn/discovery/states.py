@@ -8,6 +8,7 @@ import numpy as np
 import sympy
 
 from fepysr_dyn.discovery.config import DiscoveryConfig, EquationPrior
+from fepysr_dyn.discovery.forms import KINETIC, POINTWISE
 from fepysr_dyn.discovery.problems import unknown_part
 from fepysr_dyn.expressions import free_constants
 from fepysr_dyn.refinement import FittedConstant
@@ -19,7 +20,7 @@ from fepysr_dyn.search.registry import make_engine
 from fepysr_dyn.search.selection import Choice, choose, surely_exact
 
 #: Share of a state's time for the quick engines before stage 1 is asked.
-_QUICK_SHARE = 0.25
+_QUICK_SHARE = 0.35
 
 
 @dataclass(frozen=True)
@@ -41,23 +42,31 @@ class StateSearch:
 
 
 def search_state(
-    state: str, problem: RegressionProblem, config: DiscoveryConfig, runtime: Runtime | None = None
+    state: str,
+    problem: RegressionProblem,
+    config: DiscoveryConfig,
+    runtime: Runtime | None = None,
+    *,
+    form: str = POINTWISE,
 ) -> StateSearch:
     """Search the right-hand side of one state: quick engines, then stage 1, then the chosen engine.
 
     What is known about the equation is taken out of the problem first and is part of every answer.
 
-    In the weak form the quick engines search alone: what they find there competes with the whole search over
-    derivatives, and integrals are too few for more.
+    In the weak form the quick engines search alone, in the kinetic form the kinetic engine: what they find
+    competes with the whole search over derivatives.
     """
     runtime = runtime or Runtime()
     prior = config.prior(state)
     rest = unknown_part(problem, prior)
-    if rest.measurement is None:
+    features: tuple[sympy.Expr, ...] = ()
+    if form == POINTWISE:
         front, features = _searched(rest, config, runtime)
+    elif config.engine != "portfolio":
+        front = make_engine(config.engine).search(rest, runtime)
     else:
-        engine = Portfolio(_quick_engines()) if config.engine == "portfolio" else make_engine(config.engine)
-        front, features = engine.search(rest, runtime), ()
+        engine = make_engine("kinetic") if form == KINETIC else Portfolio(_quick_engines())
+        front = engine.search(rest, runtime)
     allowed = _whole(state, front, problem, prior)
     return StateSearch(state, allowed, choose(allowed, problem), features)
 
@@ -66,17 +75,19 @@ def _searched(
     problem: RegressionProblem, config: DiscoveryConfig, runtime: Runtime
 ) -> tuple[ParetoFront, tuple[sympy.Expr, ...]]:
     """Return what the stages find together, and the features of the first."""
-    front = ParetoFront(())
-    features: tuple[sympy.Expr, ...] = ()
-    if config.engine == "portfolio" and config.features:
-        seconds = problem.budget.seconds * _QUICK_SHARE
-        quick = replace(problem, budget=Budget(problem.budget.evaluations, seconds))
-        front = Portfolio(_quick_engines()).search(quick, runtime)
-    if not any(surely_exact(candidate, problem) for candidate in front):
-        if config.features and not runtime.must_stop():
-            features = _features(problem, runtime)
-        front = make_engine(config.engine).search(replace(problem, features=features), runtime).merge(front)
-    return front, features
+    if config.engine != "portfolio":
+        features = _features(problem, runtime) if config.features else ()
+        return make_engine(config.engine).search(replace(problem, features=features), runtime), features
+    if not config.features:
+        return Portfolio().search(problem, runtime), ()
+    # Stage 1 takes longer than the quick engines, and is for what they do not find.
+    seconds = problem.budget.seconds * _QUICK_SHARE
+    quick = replace(problem, budget=Budget(problem.budget.evaluations, seconds))
+    front = Portfolio(_quick_engines()).search(quick, runtime)
+    if runtime.must_stop() or any(surely_exact(candidate, problem) for candidate in front):
+        return front, ()
+    features = _features(problem, runtime)
+    return Portfolio(known=front).search(replace(problem, features=features), runtime), features
 
 
 def _quick_engines() -> list[SearchEngine]:

@@ -24,9 +24,10 @@ from fepysr_dyn.discovery.documents import (
     settled_document,
 )
 from fepysr_dyn.discovery.forms import FORMS, POINTWISE
-from fepysr_dyn.discovery.settling import SearchKey, assemble, settle
+from fepysr_dyn.discovery.settling import NAME, SearchKey, settle
 from fepysr_dyn.discovery.states import search_state
 from fepysr_dyn.errors import OptionError
+from fepysr_dyn.measured_system import measured_system
 from fepysr_dyn.model_files import system_from_toml
 from fepysr_dyn.search.problem import Runtime
 from fepysr_dyn.trajectories import Trajectories
@@ -113,7 +114,7 @@ def search_unit(
     """Search the right-hand side of one state with one form of the problem."""
     state, form = key
     problem = FORMS[form](state, trajectories, read_derivatives(derivatives), config, seed)
-    return search_document(search_state(state, problem, config, runtime))
+    return search_document(search_state(state, problem, config, runtime, form=form))
 
 
 def settle_unit(
@@ -144,6 +145,6 @@ def validate_unit(
     # Against the smoothed states: against the samples, R² would mostly tell how noisy they are.
     smoothed = Trajectories(read_derivatives(derivatives).experiments)
     true_system = None if truth is None else system_from_toml(truth)
-    system = assemble(trajectories, choice.rates)
+    system = measured_system(NAME, choice.rates, trajectories)
     scores = validate(system, smoothed, truth=true_system, initial=choice.initial)
     return {**scores.to_dict(), "simulated": [dataset_document(run.simulated) for run in scores.runs]}

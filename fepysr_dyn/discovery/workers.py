@@ -88,7 +88,8 @@ class WorkerPool(ProcessPoolExecutor):
                 from multiprocessing import forkserver
 
                 context.set_forkserver_preload(_PRELOADED)
-                forkserver.ensure_running()
+                with _deaf_to_ctrl_c():
+                    forkserver.ensure_running()
             super().__init__(
                 min(workers, processes or workers), context, initializer=_begin, initargs=(self._line,)
             )
@@ -136,6 +137,16 @@ def _end_with_parent() -> None:
         parent.join()
         time.sleep(0.1)
         os._exit(1)
+
+
+@contextlib.contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach, not even before they can say that they ignore it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import fepysr_dyn as fd
-from fepysr_dyn.baselines.base import system_of
 from fepysr_dyn.baselines.ensemble import make_ensemble
 from fepysr_dyn.baselines.exponential import make_exponential
 from fepysr_dyn.baselines.fourier import make_fourier
@@ -13,6 +12,7 @@ from fepysr_dyn.baselines.polynomial import make_polynomial
 from fepysr_dyn.baselines.pysindy_calls import quiet
 from fepysr_dyn.baselines.weak import WeakFitter
 from fepysr_dyn.expressions import compile_expression
+from fepysr_dyn.measured_system import measured_system
 from fepysr_dyn.model_files import system_from_toml
 
 DRIVEN = system_from_toml("""
@@ -97,7 +97,7 @@ def test_a_coefficient_that_is_not_finite_is_refused(runs):
 
 def test_the_system_has_the_experiments_of_the_data(runs):
     rates = make_polynomial(1).prepare(runs, 0).fit({"smoothing": 0, "units": "plain", "threshold": 0.01})
-    system = system_of("found", rates, runs)
+    system = measured_system("found", rates, runs)
     assert system.states == ("p", "q")
     assert system.inputs["u"].breakpoints == (1.53, 4.0)
     assert fd.simulate(system).states == runs.states

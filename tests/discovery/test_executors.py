@@ -4,7 +4,7 @@ import json
 import multiprocessing
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 import fepysr_dyn as fd
 from fepysr_dyn.discovery.files import to_document
 from fepysr_dyn.discovery.units import Seeds
-from fepysr_dyn.errors import OptionError, SearchInterrupted
+from fepysr_dyn.errors import OptionError, SearchInterrupted, WorkerError
 from fepysr_dyn.model_files import system_from_toml
 
 DAMPED = system_from_toml("""
@@ -123,3 +123,29 @@ def test_a_time_limit_holds_in_worker_processes(quick, noisy):
         seconds = time.monotonic() - began
     assert not found.complete
     assert seconds < 20
+
+
+class Withdrawing(Executor):
+    """Withdraws every unit before it begins, as a pool does with waiting units that are cancelled."""
+
+    def __init__(self, cancelled=None):
+        self._cancelled = cancelled
+
+    def submit(self, function, /, *arguments, **options):
+        if self._cancelled is not None:
+            self._cancelled.set()
+        future = Future()
+        future.cancel()
+        future.set_running_or_notify_cancel()
+        return future
+
+
+def test_units_that_had_not_begun_are_no_error_after_a_cancellation(quick, noisy):
+    cancelled = threading.Event()
+    with pytest.raises(SearchInterrupted):
+        fd.discover(noisy, config=quick, cancelled=cancelled, executor=Withdrawing(cancelled))
+
+
+def test_units_that_an_executor_gives_up_by_itself_are_an_error(quick, noisy):
+    with pytest.raises(WorkerError, match="fewer workers"):
+        fd.discover(noisy, config=quick, executor=Withdrawing())
