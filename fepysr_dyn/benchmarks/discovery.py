@@ -1,4 +1,4 @@
-"""One reference system: discovered from its own simulated data, beside every PySINDy baseline."""
+"""One reference system from its own simulated data: discovered by this package, or by PySINDy's methods."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sympy
 
 from fepysr_dyn.benchmarks.problems import far_box
 from fepysr_dyn.benchmarks.unseen import unseen_runs
+from fepysr_dyn.comparison import OURS, compare, outcome_of
 from fepysr_dyn.expressions import same_structure
 from fepysr_dyn.model_files import load_model
 from fepysr_dyn.simulation import simulate
@@ -19,36 +20,36 @@ from fepysr_dyn.validation import data_box
 
 if TYPE_CHECKING:
     from fepysr_dyn.benchmarks.units import Line, Unit
-    from fepysr_dyn.comparison import Entry
+    from fepysr_dyn.comparison import Comparison, Entry
     from fepysr_dyn.expressions.equivalence import Box
     from fepysr_dyn.system import OdeSystem
     from fepysr_dyn.trajectories import Trajectories
     from fepysr_dyn.validation import Validation
 
 TASK = "fepysr_dyn.benchmarks.discovery:discover_unit"
+#: The other side: every baseline that can run here.
+PEERS = "pysindy"
 
 
 def discover_unit(unit: Unit) -> Line:
-    """Discover a system and let all baselines do the same.
+    """Let one side find a system: this package, or all PySINDy baselines.
 
-    The setting has ``noise`` and ``cap``, seconds of search per state and seconds of each baseline.
-    Generalization is measured without noise on other initial states and stimuli.
+    The setting has ``side`` (`OURS` or `PEERS`), ``noise`` and ``cap``: seconds of search per state, and
+    seconds of each baseline. Generalization is measured without noise on other initial states and stimuli.
     """
-    from fepysr_dyn.comparison import OURS, compare
+    system = load_model(unit.problem)
+    runs = simulate(system, noise=unit.setting["noise"], seed=unit.seed)
+    unseen = unseen_runs(system, unit.seed)
+    judge = Judge.of(system, runs)
+    find = _found if unit.setting["side"] == OURS else _found_by_peers
+    return find(runs, unseen, judge, unit.seed, unit.setting["cap"])
+
+
+def _found(runs: Trajectories, unseen: Trajectories, judge: Judge, seed: int, cap: float) -> Line:
     from fepysr_dyn.discovery import DiscoveryConfig, discover
 
-    system = load_model(unit.problem)
-    noise, cap = unit.setting["noise"], unit.setting["cap"]
-    runs = simulate(system, noise=noise, seed=unit.seed)
-    found = discover(runs, config=replace(DiscoveryConfig(), seconds_per_state=cap), seed=unit.seed)
-    comparison = compare(
-        runs,
-        held_out=unseen_runs(system, unit.seed),
-        ours=found,
-        seed=unit.seed,
-        time_limit=cap,
-    )
-    judge = Judge.of(system, runs)
+    found = discover(runs, config=replace(DiscoveryConfig(), seconds_per_state=cap), seed=seed)
+    comparison = compare(runs, held_out=unseen, ours=found, baselines=(), seed=seed)
     states = {
         state: {
             "expression": equation,
@@ -60,11 +61,20 @@ def discover_unit(unit: Unit) -> Line:
     return {
         "recovered": all(state["recovered"] for state in states.values()),
         "states": states,
-        "methods": {entry.name: method_result(entry, judge) for entry in comparison.entries},
+        "methods": _results(comparison, judge),
         "warnings": list(found.warnings),
         "complete": found.complete,
-        "seconds": round(comparison[OURS].seconds, 3),
+        "seconds": round(found.seconds, 3),
     }
+
+
+def _found_by_peers(runs: Trajectories, unseen: Trajectories, judge: Judge, seed: int, cap: float) -> Line:
+    comparison = compare(runs, held_out=unseen, ours=False, seed=seed, time_limit=cap)
+    return {"methods": _results(comparison, judge)}
+
+
+def _results(comparison: Comparison, judge: Judge) -> dict[str, Any]:
+    return {entry.name: method_result(entry, judge) for entry in comparison.entries}
 
 
 @dataclass(frozen=True)
@@ -110,6 +120,4 @@ def method_result(entry: Entry, judge: Judge) -> dict[str, Any]:
 def _scores(scores: Validation | None) -> dict[str, Any] | None:
     if scores is None:
         return None
-    from fepysr_dyn.comparison import outcome_of
-
     return {"r2": scores.worst_r2, "nrmse": scores.worst_nrmse, "outcome": outcome_of(scores)}

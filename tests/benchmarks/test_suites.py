@@ -191,6 +191,19 @@ def test_reference_systems():
     assert rows_of(systems)[1]["which"] == "sindy-poly2"
 
 
+def test_both_sides_of_a_reference_system_meet_in_one_row():
+    whole = system("a", 1.0, (0.95, None), [(1.0, True)])
+    ours = {**whole, "side": "fepysr-dyn", "methods": {"fepysr-dyn": whole["methods"]["fepysr-dyn"]}}
+    others = {name: scores for name, scores in whole["methods"].items() if name != "fepysr-dyn"}
+    peers = {"problem": "a", "seed": 0, "noise": 0.0, "cap": 30.0, "side": "pysindy", "methods": others}
+    tables = load_suite("odes").tables
+    assert [table.rows for table in tables([peers, ours])] == [table.rows for table in tables([whole])]
+    failed = {**peers, "methods": {}, "error": "hung"}
+    (row,) = rows_of(tables([ours, failed])[0])
+    assert row["generalization R² > 0.9"].startswith("100.0 %")
+    assert row["best PySINDy there"] is None
+
+
 def test_the_first_of_three_tools():
     lines = [
         {"problem": "Recover-1", "seed": 0, "tool": tool, "cap": 9.0, "recovered": good, "seconds": seconds}

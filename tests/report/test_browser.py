@@ -36,6 +36,14 @@ def picked(browser):
     )
 
 
+def formulas(browser):
+    """Return how many formulas the first front has; the tests need two."""
+    count = browser.evaluate('document.querySelectorAll(".front-view:first-child tbody tr").length')
+    if count == 1:
+        pytest.skip("the first equation was found at once: its front is one formula")
+    return count
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_opens_without_complaint_and_without_network(browser, page, dark):
     browser.open(page, dark=dark)
@@ -73,6 +81,7 @@ def test_fractions_and_exponents_are_laid_out(browser, tyson, tmp_path):
 
 def test_pointing_shows_a_formula_and_a_click_keeps_it(browser, page):
     browser.open(page)
+    formulas(browser)
     before = picked(browser)
     assert before[1].startswith("chosen")
     place = middle_of(browser, ".front .point.front")
@@ -92,8 +101,7 @@ def test_pointing_shows_a_formula_and_a_click_keeps_it(browser, page):
 
 def test_the_front_is_walked_by_keyboard(browser, page):
     browser.open(page)
-    names = 'document.querySelectorAll(".front-view:first-child tbody tr").length'
-    count = browser.evaluate(names)
+    count = formulas(browser)
     browser.evaluate('document.querySelector(".front .point[tabindex=\\"0\\"]").focus()')
     browser.press("Home", 36)
     row = "document.activeElement.dataset.row"

@@ -23,7 +23,23 @@ _GOALS: dict[float, tuple[float | None, float]] = {0.0: (0.75, 0.9), 0.01: (None
 
 def ode_tables(lines: Sequence[Line]) -> list[Table]:
     """Return all tables of the suite."""
+    lines = joined(lines)
     return [_shares(lines), _methods(lines), calibration_table(lines), _systems(lines)]
+
+
+def joined(lines: Sequence[Line]) -> list[Line]:
+    """Return one line per system, level and seed: ours, with what the peers found there.
+
+    Peers that failed, or have not had their turn, have no answers.
+    """
+    together = []
+    for group in grouped(lines, "problem", "noise", "seed").values():
+        ours = [line for line in group if line.get("side", OURS) == OURS]
+        peers = [line for line in group if line.get("side", OURS) != OURS]
+        if ours:
+            methods = [line.get("methods", {}) for line in (ours[-1], *peers[-1:])]
+            together.append({**ours[-1], "methods": {k: v for part in methods for k, v in part.items()}})
+    return together
 
 
 def right_states(lines: Sequence[Line], key: str) -> tuple[int, int]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fepysr_dyn.benchmarks.discovery import TASK
+from fepysr_dyn.benchmarks.discovery import PEERS, TASK
 from fepysr_dyn.benchmarks.intervals import rate_text
 from fepysr_dyn.benchmarks.suites.base import Plan, Suite
-from fepysr_dyn.benchmarks.suites.ode_tables import ode_tables, right_states
+from fepysr_dyn.benchmarks.suites.ode_tables import joined, ode_tables, right_states
 from fepysr_dyn.benchmarks.units import Line, Unit
+from fepysr_dyn.comparison import OURS
 from fepysr_dyn.model_files import model_names
 
 if TYPE_CHECKING:
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
 
 
 def ode_units(plan: Plan) -> list[Unit]:
-    """Return one discovery per noise level, system and seed."""
+    """Return one discovery per noise level, system and seed, and the same for the peers.
+
+    They are units apart, because the peers take longer and do not change when the package does.
+    """
     return [
-        Unit("odes", name, seed, {"noise": level, "cap": float(plan.cap), "clock": plan.clock})
+        Unit("odes", name, seed, {"side": side, "noise": level, "cap": float(plan.cap), "clock": plan.clock})
+        for side in (OURS, PEERS)
         for level in plan.noise
         for name in plan.chosen(model_names())
         for seed in plan.seeds
@@ -34,7 +39,7 @@ def _headline(lines: Sequence[Line]) -> str:
 def _figures(lines: Sequence[Line]) -> dict[str, Figure]:
     from fepysr_dyn.benchmarks.figures.odes import odes_figure
 
-    return {"odes": odes_figure(lines)}
+    return {"odes": odes_figure(joined(lines))}
 
 
 SUITE = Suite(

@@ -48,13 +48,15 @@ def error_tables(lines: Sequence[Line]) -> list[Table]:
     )
     count = len(rows)
     summary = (
-        ("lower error than the paper's FePySR", lower, rate_text(lower, count)),
-        ("best of the front lower than that", lower_front, rate_text(lower_front, count)),
+        ("chosen formula: lower error than the paper's FePySR", lower, rate_text(lower, count)),
+        ("best of the front: lower error than that", lower_front, rate_text(lower_front, count)),
         ("recovered in at least one run", exact, rate_text(exact, count)),
     )
     notes = (
-        "MSE of the chosen formula against the target; the paper's is the smallest of 50 runs.",
-        goal("problems with a lower error", float(lower), at_least=36),
+        "The paper has the smallest error of 50 runs, whichever formula had it: what compares is the "
+        "smallest of our front. The chosen formula also weighs its length.",
+        goal("problems with a lower error on the front", float(lower_front), at_least=36),
+        goal("problems where the chosen formula has a lower error", float(lower), at_least=36),
         goal("problems recovered", float(exact), at_least=8),
         *conditions_note(lines),
     )
