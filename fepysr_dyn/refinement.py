@@ -92,12 +92,13 @@ class JudgedWindows:
     def left_out(self) -> Array:
         """Return the squared residuals of each window under constants fitted without its half of the data.
 
-        The halves are experiments where there are several, stretches of time otherwise. A window always has
-        its own initial state. Infinite where a half cannot be foretold; those of the fit itself where there
-        is nothing to leave out.
+        Windows take turns, so that each half has a part of every experiment. A window always has its own
+        initial state. A forecast that is worse than that nothing changes counts as that one: what happens
+        once in the data cannot be foretold without it. Those of the fit itself where there is nothing to
+        leave out.
         """
-        folds = _folds(self.shooting.experiments)
-        if len(np.unique(folds)) < 2 or not len(self.fit.theta):
+        folds = np.arange(len(self.fit.window_chi2)) % 2
+        if len(folds) < 2 or not len(self.fit.theta):
             return self.fit.window_chi2
         result = np.full(len(folds), np.inf)
         for fold in (0, 1):
@@ -111,15 +112,8 @@ class JudgedWindows:
             )
             if fitted is not None:
                 result[~kept] = fitted.window_chi2[~kept]
-        return result
-
-
-def _folds(experiments: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return a half, 0 or 1, for each window: whole experiments, or quarters of the one there is."""
-    if len(np.unique(experiments)) > 1:
-        return experiments % 2
-    count = len(experiments)
-    return (np.arange(count) * min(4, count) // count) % 2
+        most = np.maximum(self.shooting.standing_still(), self.fit.window_chi2)
+        return np.asarray(np.fmin(result, most), dtype=np.float64)
 
 
 def refine(

@@ -123,10 +123,10 @@ class Shooting:
         self._targets = targets
         self._starts = np.array(starts).T
 
-    @property
-    def experiments(self) -> NDArray[np.int64]:
-        """The experiment each window belongs to."""
-        return np.array([index for index, _ in self._windows])
+    def standing_still(self) -> Array:
+        """Return the squared residuals of each window if no state changed in it."""
+        scaled = [target / self._scale[:, None] for target in self._targets]
+        return np.array([np.nansum((own - np.nanmean(own, axis=1, keepdims=True)) ** 2) for own in scaled])
 
     def fit(
         self,

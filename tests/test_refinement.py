@@ -119,6 +119,12 @@ class TestJudging:
         assert fit.window_chi2[training].sum() < windows.fit.window_chi2[training].sum()
         assert fit.chi2 > windows.fit.chi2
 
+    def test_a_forecast_counts_at_most_as_that_nothing_changes(self):
+        windows = self.judged({"x": "0.7*x - 0.5*x*y", "y": "0.1*x*y - 0.02*y**3"})
+        still = windows.shooting.standing_still()
+        assert np.all(windows.left_out() <= np.maximum(still, windows.fit.window_chi2))
+        assert np.all(still > 0)
+
     def test_a_system_that_runs_away_has_no_judgement(self):
         assert self.judged({"x": "x**3*y**3 + 5.0*x**4"}) is None
 

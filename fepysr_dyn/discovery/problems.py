@@ -32,6 +32,9 @@ _TRUSTED = 3.0
 #: unless it is good by any standard, relative to the spread of the derivative: a rest may have better ones,
 #: but only the fast phases tell the law.
 _GOOD = 1e-9
+#: Under noise a derivative tells something unless its error is larger than this share of the spread. Rests
+#: are known better than the phases between them, but it is those that tell the law: weights are enough.
+_TELLING = 0.5
 #: So large a share of the rows, and so many of them, are enough to go without the others.
 _ENOUGH = 0.25
 _ENOUGH_ROWS = 100
@@ -120,8 +123,9 @@ def unknown_part(problem: RegressionProblem, prior: EquationPrior) -> Regression
 def trusted_rows(error: Array, usable: NDArray[np.bool_], spread: float) -> NDArray[np.bool_]:
     """Return which derivatives are about as good as the typical one, or good enough for anything.
 
-    A phase that is too fast for the sampling has derivatives that are wrong by orders of magnitude more than
-    the rest. Equations are decided by the good ones; the trajectory as a whole is for the refinement.
+    Without noise, a phase that is too fast for the sampling has derivatives that are wrong by orders of
+    magnitude more than the rest. Equations are decided by the good ones; the trajectory as a whole is for the
+    refinement.
     """
     if not usable.any():
         return usable
@@ -129,7 +133,8 @@ def trusted_rows(error: Array, usable: NDArray[np.bool_], spread: float) -> NDAr
     if better <= 10 * _GOOD * spread and np.sum(usable) * _ENOUGH >= _ENOUGH_ROWS:
         # Enough rows are as good as exact: the others would only blur them.
         typical = better
-    trusted: NDArray[np.bool_] = error <= max(_TRUSTED * float(typical), _GOOD * spread)
+    good = _TELLING if typical > _TRUNCATION * spread else _GOOD
+    trusted: NDArray[np.bool_] = error <= max(_TRUSTED * float(typical), good * spread)
     return trusted
 
 

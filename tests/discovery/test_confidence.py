@@ -43,6 +43,8 @@ def test_without_a_stated_error_nothing_is_refuted(problem):
         (np.r_[np.full(400, 1e-10), np.full(600, 1e-4)], 400),
         # Too few are: the typical error decides.
         (np.r_[np.full(100, 1e-10), np.full(900, 1e-4)], 1000),
+        # Under noise a rest is known better than the phases that tell the law, which stay.
+        (np.r_[np.full(800, 5e-3), np.full(150, 0.2), np.full(50, 0.8)], 950),
     ],
 )
 def test_rows_that_are_trusted(errors, kept):
