@@ -38,7 +38,7 @@ def noisy_problem(law, seed, share=0.03):
 def test_laws_of_kinetics_are_found_under_noise(law, seed):
     problem = noisy_problem(law, seed)
     front = KineticEngine().search(problem)
-    assert same_structure(choose(front, problem).unsnapped.expression, parse(law), BOX)
+    assert same_structure(choose(front, problem).candidate.expression, parse(law), BOX)
 
 
 def test_two_signals_at_once():
