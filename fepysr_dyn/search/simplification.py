@@ -34,8 +34,8 @@ _CLOSE = 1e-9
 def shortened(candidate: Candidate, problem: RegressionProblem, *, tolerance: float = 1e-22) -> Candidate:
     """Return the equal form of a candidate with the shortest description.
 
-    Tried are expansion, factoring, cancellation, one sine for a sine and a cosine, and constants inside
-    an exponential.
+    Tried are expansion, factoring, cancellation, one sine for a sine and a cosine, constants inside an
+    exponential, and exponentials below the line only.
 
     Examples
     --------
@@ -81,6 +81,7 @@ def _forms(expression: sympy.Expr) -> Iterator[sympy.Expr]:
         sympy.powsimp,
         _one_phase,
         _inside_exponential,
+        lambda e: _inside_exponential(_exponential_below(e)),
     ]
     algebra = [sympy.factor_terms, sympy.cancel, _factored, sympy.together, _collected, _divided]
     algebra.append(partial(_divided, numbers_too=False))
@@ -162,6 +163,30 @@ def _one_phase(expression: sympy.Expr) -> sympy.Expr:
         else:
             others.append(a * factor * sympy.sin(inside) if a else b * factor * sympy.cos(inside))
     return sympy.Add(*others)
+
+
+def _exponential_below(expression: sympy.Expr) -> sympy.Expr:
+    """Write exp(u)/(exp(u) + c) as 1/(1 + c*exp(-u)): a switch is read more easily so.
+
+    Examples
+    --------
+    >>> x = sympy.Symbol("x")
+    >>> _exponential_below(x * sympy.exp(2 * x) / (sympy.exp(2 * x) + 3))
+    x/(1 + 3*exp(-2*x))
+    """
+
+    def divided(product: sympy.Expr) -> sympy.Expr:
+        above = next((factor for factor in product.args if factor.func is sympy.exp), None)
+        below = next(
+            (factor for factor in product.args if factor.is_Pow and factor.exp == -1 and factor.base.is_Add),
+            None,
+        )
+        if above is None or below is None:
+            return product
+        shares = [sympy.powsimp(term / above) for term in below.base.args]
+        return sympy.Mul(*(f for f in product.args if f not in (above, below))) / sympy.Add(*shares)
+
+    return expression.replace(lambda node: node.is_Mul, divided)
 
 
 def _inside_exponential(expression: sympy.Expr) -> sympy.Expr:

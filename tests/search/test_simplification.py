@@ -33,6 +33,11 @@ def test_equal_forms_get_shorter(text, nodes):
     assert not found.expression.has(sympy.Float)
 
 
+def test_a_switch_is_written_with_one_exponential():
+    found = _short("exp(x/2)/(exp(x/2) + 1.1618342427282831) - y")
+    assert found.expression == parse("1/(exp(3/20 - x/2) + 1) - y")
+
+
 def test_constants_that_agree_cancel():
     found = _short("(-x*exp(y) - 0.7345234521*x + exp(y))/(exp(y) + 0.7345234521)")
     assert found.complexity <= 10
