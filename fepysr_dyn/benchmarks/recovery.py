@@ -31,7 +31,7 @@ def fit_unit(unit: Unit) -> Line:
     """Fit one problem and decide whether the truth was recovered.
 
     The setting has ``engine``, ``features`` (whether stage 1 runs), ``noise``, ``cap``, ``threads`` and, if
-    that is not left to the preset, ``top``, the number of features.
+    that is not left to the defaults, ``top``, the number of features, and ``max_complexity``.
     """
     import pandas as pd
 
@@ -49,6 +49,7 @@ def fit_unit(unit: Unit) -> Line:
         time_limit=setting["cap"],
         seed=unit.seed,
         workers=setting.get("threads", 1),
+        **({"max_complexity": setting["max_complexity"]} if "max_complexity" in setting else {}),
         progress=curve.note,
     )
     table = pd.DataFrame(columns)

@@ -46,6 +46,8 @@ _LAST_PEEL = 0.92
 _AFTER_QUICK = 0.08
 #: Share of the time that is left for one quick engine between two rounds.
 _ASIDE = 0.04
+#: Share of the time that smaller problems get after each deep round.
+_DIGGING = 0.1
 #: Share of the quick engines' time for the variables alone: what they can solve, they mostly solve so.
 _PLAIN = 0.78
 
@@ -68,14 +70,17 @@ class PortfolioConfig:
         Parts of formulas that are taken away, so that the rest becomes a problem of its own.
     insides : int
         Inner expressions of formulas that are tried as the only variable of what is outside of them.
+    digs : int
+        Smaller problems, of both kinds, that the deep engines try after each round.
     """
 
     quick_share: float = 0.15
-    quick_time: float = 0.46
+    quick_time: float = 0.36
     rounds: tuple[float, ...] = (0.35, 0.25, 0.4)
     parts: int = 12
     rests: int = 6
     insides: int = 3
+    digs: int = 4
 
     def __post_init__(self) -> None:
         """Refuse shares that make no sense."""
@@ -144,6 +149,7 @@ class _Run:
         self.notes: list[str] = []
         self._tried: set[sympy.Expr] = set(problem.features)
         self._peeled: set[tuple[str, sympy.Expr]] = set()
+        self._dug: set[tuple[str, sympy.Expr]] = set()
         self._fraction = 0.0
         self._timed = False
         self._is_sure = False
@@ -231,6 +237,7 @@ class _Run:
                 self._return_parts()
             self._look_inside(until=min(1.0, self._fraction + 0.03))
             self._peel(until=min(1.0, self._fraction + 0.03))
+            self._dig(until=min(1.0, self._fraction + _DIGGING))
 
     def _seeded_round(self, number: int) -> None:
         """Let the deep engines go on from all that was found."""
@@ -282,6 +289,21 @@ class _Run:
                 return
             end = start + (until - start) * (turn + 1) / turns
             self._run(engine, rest.problem, self.config.quick_share / 20, until=end, wrap=rest.wrap)
+
+    def _dig(self, until: float) -> None:
+        """Let the deep engines solve the most promising smaller problems: a short formula is soon found."""
+        if self._done() or settled(self.front, self.problem) is not None:
+            return
+        smaller = [*itertools.islice(inner_rests(self.front, self.problem), self.config.digs)]
+        smaller += itertools.islice(rests(self.front, self.problem), 2 * self.config.digs)
+        fresh = [rest for rest in smaller if rest.key not in self._dug][: self.config.digs]
+        self._dug.update(rest.key for rest in fresh)
+        start, turns = self._fraction, len(fresh) * len(self.deep)
+        for turn, (rest, engine) in enumerate(itertools.product(fresh, self.deep)):
+            if self._done():
+                return
+            end = start + (until - start) * (turn + 1) / turns
+            self._run(engine, rest.problem, self.config.quick_share / 10, until=end, wrap=rest.wrap)
 
     def _run(
         self,

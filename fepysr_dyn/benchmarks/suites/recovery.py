@@ -36,10 +36,10 @@ def fit_setting(plan: Plan, **changes: Any) -> dict[str, Any]:
     return {**common, **changes, "clock": plan.clock, "threads": plan.threads}
 
 
-def fit_units(suite: str, plan: Plan) -> list[Unit]:
+def fit_units(suite: str, plan: Plan, **changes: Any) -> list[Unit]:
     """Return one fit per problem and seed."""
     names = plan.chosen(problem.id for problem in load_problems(suite))
-    return [Unit(suite, name, seed, fit_setting(plan)) for name in names for seed in plan.seeds]
+    return [Unit(suite, name, seed, fit_setting(plan, **changes)) for name in names for seed in plan.seeds]
 
 
 def recovery_tables(suite: str, goals: dict[str, float], lines: Sequence[Line]) -> list[Table]:

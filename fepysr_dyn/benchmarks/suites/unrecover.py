@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _INFINITE = float("inf")
+#: The paper allows 25 nodes over columns that are themselves features of several nodes; we count every node.
+_MAX_COMPLEXITY = 90
 
 
 def error_tables(lines: Sequence[Line]) -> list[Table]:
@@ -96,7 +98,7 @@ SUITE = Suite(
     name="unrecover",
     title="the 39 Unrecover equations: smallest error against the paper's",
     task=TASK,
-    units=partial(fit_units, "unrecover"),
+    units=partial(fit_units, "unrecover", max_complexity=_MAX_COMPLEXITY),
     tables=error_tables,
     headline=recovered_so_far,
     figures=_figures,
