@@ -67,5 +67,17 @@ def test_a_killed_suite_finishes_without_repeating(name, tmp_path):
 
 def _unit_of(line):
     """Return what tells a unit apart: all that is not an answer."""
-    asked = "problem seed side noise engine features top preset tool rows runs".split()
+    asked = [
+        "problem",
+        "seed",
+        "side",
+        "noise",
+        "engine",
+        "features",
+        "top",
+        "preset",
+        "tool",
+        "rows",
+        "runs",
+    ]
     return tuple(str(line.get(key)) for key in asked)

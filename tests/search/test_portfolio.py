@@ -72,13 +72,24 @@ def test_deep_engines_start_from_what_the_quick_ones_found(columns):
     x, y = columns.values()
     problem = RegressionProblem(columns, np.exp(x) * y + 0.1 * np.sin(5 * x))
     deep = Seedable([])
-    Portfolio([Fixed(("1.1*exp(x)*y",)), deep]).search(problem)
+    Portfolio([Fixed(("1.1*exp(x)*y",)), deep], PortfolioConfig(digs=0)).search(problem)
     assert len(deep.config) == len(PortfolioConfig().rounds)
     (_, none), (_, seeds), *_ = deep.config
     assert not none, "the first round starts from nothing, so that it can run beside the quick engines"
     assert any(seed.has(sympy.exp) for seed in seeds)
     assert len({asked.seed for asked, _ in deep.config}) == len(deep.config)
     assert sum(asked.budget.evaluations for asked, _ in deep.config) <= problem.budget.evaluations
+
+
+def test_deep_engines_dig_into_smaller_problems(columns):
+    x, y = columns.values()
+    problem = RegressionProblem(columns, np.exp(x) * y + 0.1 * np.sin(5 * x))
+    deep = Seedable([])
+    Portfolio([Fixed(("1.1*exp(x)*y",)), deep]).search(problem)
+    smaller = [asked for asked, _ in deep.config if not np.array_equal(asked.target, problem.target)]
+    assert len(PortfolioConfig().rounds) == len(deep.config) - len(smaller)
+    assert 0 < len(smaller) <= PortfolioConfig().digs * len(PortfolioConfig().rounds)
+    assert len({asked.target.tobytes() for asked in smaller}) == len(smaller), "none is tried twice"
 
 
 def test_parts_of_formulas_return_as_features(columns):
@@ -94,7 +105,7 @@ def test_what_is_known_is_not_looked_for_again(columns):
     problem = RegressionProblem(columns, np.exp(x) * y + 0.1 * np.sin(5 * x), features=(parse("x*y"),))
     known = ParetoFront.of([refitted(parse("1.1*exp(x)*y"), problem, "test")])
     quick, deep = Fixed(("x",)), Seedable([])
-    front = Portfolio([quick, deep], known=known).search(problem)
+    front = Portfolio([quick, deep], PortfolioConfig(digs=0), known=known).search(problem)
     assert known.best.loss >= front.best.loss
     assert quick.asked[0].features, "the columns alone have been searched before"
     assert any(seed.has(sympy.exp) for seed in deep.config[1][1])
