@@ -46,13 +46,15 @@ _EQUAL = 1e-7
 _EQUAL_FAR = 1e-5
 
 
-def equal_beyond(found: sympy.Expr, truth: sympy.Expr, box: Box, far: Box | None) -> bool:
+def equal_beyond(
+    found: sympy.Expr, truth: sympy.Expr, box: Box, far: Box | None, *, rtol: float = _EQUAL
+) -> bool:
     """Return whether two functions are equal on a box and, where one is given, on a far box as well.
 
     Along a short trajectory a polynomial of degree five follows a logistic function to rounding, and to nine
     digits on a box twice as wide. Far away no series follows another function.
     """
-    if not equivalent(found, truth, box, rtol=_EQUAL):
+    if not equivalent(found, truth, box, rtol=rtol):
         return False
     return far is None or equivalent(found, truth, far, rtol=_EQUAL_FAR)
 

@@ -14,6 +14,7 @@ from fepysr_dyn.expressions import compile_expression, equivalent, parse
         ("Nguyen-1", "x*(x**2 + x + 1)", True),
         ("Nguyen-1", "x**3 + x**2 + 0.999*x", False),
         ("Nguyen-5", "sin(x**2)*cos(x) - 1.0000000001", True),
+        ("Nguyen-5", "sin(x**2)*cos(x) - 1.00000001", False),
         ("Livermore-7", "0.5*exp(x) - 0.5*exp(-x)", True),
         ("Livermore-7", "x + x**3/6 + x**5/120", False),
         ("Nguyen-8", "exp(log(x)/2)", True),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fepysr_dyn.benchmarks.intervals import rate_text
 from fepysr_dyn.benchmarks.problems import load_problems
-from fepysr_dyn.benchmarks.recovery import TASK
+from fepysr_dyn.benchmarks.recovery import TASK, judged_again
 from fepysr_dyn.benchmarks.suites.base import (
     Suite,
     conditions_note,
@@ -33,7 +33,8 @@ _MAX_COMPLEXITY = 90
 def error_tables(lines: Sequence[Line]) -> list[Table]:
     """Return the smallest errors beside the paper's, and on how many problems ours is lower."""
     rows, lower, lower_front, exact = [], 0, 0, 0
-    for (name,), group in grouped(lines, "problem").items():
+    judged = [judged_again(line) for line in lines]
+    for (name,), group in grouped(judged, "problem").items():
         (problem,) = load_problems(name)
         figures = problem.paper["min_mse"]
         chosen, front = (best_error(group, key) for key in ("mse", "front_mse"))
