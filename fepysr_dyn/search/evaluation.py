@@ -28,6 +28,9 @@ _FUNCTIONS: dict[type, tuple[Callable[[Array], Array], Callable[[Array, Array], 
     sympy.sign: (np.sign, lambda u, f: np.zeros_like(u)),
 }
 
+#: What sympy writes where a function leaves its domain; no formula is finite there.
+_NOT_REAL = (sympy.im, sympy.re, sympy.arg, sympy.atan2, type(sympy.zoo), type(sympy.I))
+
 Dual = tuple[Array, Array | None]
 
 
@@ -77,6 +80,8 @@ def _walk(
         result: Dual = _symbol(node.name, columns, parameters)
     elif node.is_Number or node.is_NumberSymbol:
         result = (np.asarray(float(node)), None)
+    elif isinstance(node, _NOT_REAL):
+        result = (np.asarray(np.nan), None)
     else:
         parts = [_walk(argument, columns, parameters, memo) for argument in node.args]
         result = _combine(node, parts)

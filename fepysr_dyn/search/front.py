@@ -129,9 +129,15 @@ class ParetoFront:
         return front_latex(self)
 
 
+#: What sympy writes for a division by zero or a root of a negative number; it cannot be compiled.
+_NO_NUMBERS = (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I)
+
+
 def evaluate_candidate(expression: sympy.Expr, problem: RegressionProblem, engine: str) -> Candidate:
     """Score an expression on a problem the same way for every engine."""
     expression = _of_real_variables(expression)
+    if expression.has(*_NO_NUMBERS):
+        return Candidate(expression, complexity(expression), float("inf"), engine)
     function = compile_expression(expression, problem.names)
     with np.errstate(all="ignore"):
         prediction = function(*(problem.columns[name] for name in problem.names))

@@ -135,7 +135,7 @@ def refit_candidate(expression: sympy.Expr, problem: RegressionProblem, engine: 
     """
     template = free_constants(expression)
     start = evaluate_candidate(expression, problem, engine)
-    if not template.values or len(template.values) >= len(problem.target):
+    if not np.isfinite(start.loss) or not 0 < len(template.values) < len(problem.target):
         return start
     fit = ConstantFitter(template, problem).fit(np.array(template.values))
     if not fit.loss < start.loss:

@@ -40,6 +40,18 @@ def test_unknown_functions_are_refused_not_guessed(columns):
         tree_values(sympy.gamma(sympy.Symbol("x")), columns)
 
 
+@pytest.mark.parametrize(
+    "nowhere_real",
+    [
+        sympy.im(sympy.Symbol("x")) + 1.5 * sympy.Symbol("y"),
+        sympy.sin(sympy.Symbol("x")) + sympy.zoo,
+        sympy.I * sympy.Symbol("x"),
+    ],
+)
+def test_what_sympy_writes_outside_of_the_reals_is_no_number(nowhere_real, columns):
+    assert np.all(np.isnan(tree_values(nowhere_real, columns)))
+
+
 def test_equal_constants_are_one_parameter():
     template = tied_constants(parse("exp(0.5*x)*y/(exp(0.5*x) + 1.2)"))
     assert template.values == (1.2, 0.5) or template.values == (0.5, 1.2)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import sympy
 
 from fepysr_dyn.expressions import free_constants, parse
 from fepysr_dyn.search.problem import RegressionProblem
@@ -58,3 +59,10 @@ def test_what_is_not_finite_is_left_alone():
     problem = RegressionProblem({"x": np.linspace(-1, 1, 20)}, np.linspace(-1, 1, 20))
     found = refit_candidate(parse("log(x) + 0.3"), problem, "test")
     assert found.loss == np.inf
+
+
+@pytest.mark.parametrize("undefined", [sympy.zoo, sympy.nan, sympy.oo, sympy.I])
+def test_a_formula_that_is_undefined_has_an_infinite_loss(columns, undefined):
+    problem = RegressionProblem(columns, columns["x"])
+    expression = sympy.Add(parse("1.5*sin(x)"), undefined * sympy.Symbol("y"), evaluate=False)
+    assert refit_candidate(expression, problem, "test").loss == np.inf
