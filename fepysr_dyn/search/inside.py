@@ -6,6 +6,7 @@ inner expression instead. With that expression as the only column, what is outsi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -13,14 +14,16 @@ from functools import partial
 import numpy as np
 import sympy
 
-from fepysr_dyn.expressions import compile_expression, complexity
+from fepysr_dyn.expressions import compile_expression, complexity, free_constants
 from fepysr_dyn.search.front import ParetoFront
-from fepysr_dyn.search.peeling import Rest
+from fepysr_dyn.search.peeling import Rest, rests, without
 from fepysr_dyn.search.problem import Array, RegressionProblem
 
 #: Formulas of the front that are looked into, and sizes of inner expressions.
 _FORMULAS = 6
 _SIZES = (2, 14)
+#: Parts of formulas that are taken away to see whether what is left is a function of an inner expression.
+_RESTS = 24
 #: A target is a function of a column if neighbours along it differ by less than this share of its variance.
 _SMOOTH = 0.1
 #: Rows whose factor is smaller than this share of the typical one say little about the quotient.
@@ -30,7 +33,10 @@ _NEAR = 0.02
 
 
 def inner_rests(front: ParetoFront, problem: RegressionProblem) -> Iterator[Rest]:
-    """Yield problems of one column, those whose target is the smoothest function of it first.
+    """Yield problems of one column.
+
+    Those come first whose other parts have the fewest fitted constants, and then those whose target is the
+    smoothest function of the column.
 
     Examples
     --------
@@ -46,17 +52,35 @@ def inner_rests(front: ParetoFront, problem: RegressionProblem) -> Iterator[Rest
     if problem.measurement is not None:
         return
     column = _free_name(problem.names)
-    found: dict[tuple[sympy.Expr, sympy.Expr, sympy.Expr], tuple[float, Rest]] = {}
-    for candidate in list(reversed(front.candidates))[:_FORMULAS]:
-        for inner in _inner_expressions(candidate.expression):
-            for outside, factor in _splits(candidate.expression.xreplace({inner: column}), column):
-                key = (inner, outside, factor)
-                if key not in found:
-                    ranked = _rest(problem, column, *key)
-                    if ranked is not None:
-                        found[key] = ranked
-    for _, rest in sorted(found.values(), key=lambda pair: pair[0]):
-        yield rest
+    formulas = [candidate.expression for candidate in list(reversed(front.candidates))[:_FORMULAS]]
+    inners = {inner: None for formula in formulas for inner in _inner_expressions(formula)}
+    found = list(_of_splits(formulas, problem, column))
+    if len(problem.names) > 1:
+        alone = {sympy.Symbol(name): None for name in problem.names}
+        for rest in itertools.islice(rests(front, problem), _RESTS):
+            found += _along_each(rest, [*alone, *inners], problem, column)
+    seen: set[tuple[str, sympy.Expr]] = set()
+    for _, rest in sorted(found, key=lambda pair: (_odd_constants(pair[1].part), pair[0])):
+        if rest.key not in seen:
+            seen.add(rest.key)
+            yield rest
+
+
+def _of_splits(
+    formulas: list[sympy.Expr], problem: RegressionProblem, column: sympy.Symbol
+) -> Iterator[tuple[float, Rest]]:
+    """Take away what a formula has outside of an inner expression; what is left may be a function of it."""
+    for formula in formulas:
+        for inner in _inner_expressions(formula):
+            for outside, factor in _splits(formula.xreplace({inner: column}), column):
+                rest = without(problem, outside, factor)
+                if rest is not None:
+                    yield from _along_each(rest, [inner], problem, column)
+
+
+def _odd_constants(part: sympy.Expr) -> int:
+    """Return how many fitted constants a part has: one that approximates has many, a true one has few."""
+    return len(free_constants(part).values)
 
 
 def _free_name(names: tuple[str, ...]) -> sympy.Symbol:
@@ -110,43 +134,40 @@ def _rounded(outside: sympy.Expr) -> sympy.Expr:
     return sympy.Add(*terms)
 
 
-def _rest(
-    problem: RegressionProblem,
-    column: sympy.Symbol,
-    inner: sympy.Expr,
-    outside: sympy.Expr,
-    factor: sympy.Expr,
-) -> tuple[float, Rest] | None:
-    along, sums, factors = (_values(part, problem) for part in (inner, outside, factor))
-    with np.errstate(all="ignore"):
-        target = (problem.target - sums) / factors
-    weights = factors**2 if problem.weights is None else problem.weights * factors**2
-    if not all(np.all(np.isfinite(values)) for values in (along, target, weights)) or np.min(weights) <= 0:
-        return None
-    telling = np.abs(factors) >= _SMALL * np.median(np.abs(factors))
-    roughness = _roughness(along[telling], target[telling])
-    if roughness > _SMOOTH:
-        return None
-    plain = factor == 1
-    room = max(3, problem.max_complexity - complexity(outside) - complexity(factor))
-    smaller = replace(
-        problem,
-        columns={column.name: along},
-        target=target,
-        features=(),
-        weights=problem.weights if plain else weights,
-        noise=problem.noise if plain else None,
-        max_complexity=room,
-    )
-    return roughness, Rest(
-        smaller, "inside", outside + factor * inner, partial(_whole, column, inner, outside, factor)
-    )
+def _along_each(
+    rest: Rest, inners: list[sympy.Expr], problem: RegressionProblem, column: sympy.Symbol
+) -> Iterator[tuple[float, Rest]]:
+    """Yield a rest as a problem of one column for every inner expression that it is a smooth function of."""
+    smaller = rest.problem
+    sizes = np.ones_like(smaller.target) if smaller.weights is None else np.sqrt(smaller.weights)
+    telling = sizes >= _SMALL * np.median(sizes)
+    orders: list[np.ndarray] = []
+    for inner in sorted(inners, key=complexity):
+        along = _values(inner, problem)
+        if not np.all(np.isfinite(along)):
+            continue
+        roughness = _roughness(along[telling], smaller.target[telling])
+        if roughness > _SMOOTH:
+            continue
+        order = np.argsort(along, kind="stable")
+        # A function of a monotone function of an expression is a function of the expression.
+        if any(np.array_equal(order, other) or np.array_equal(order[::-1], other) for other in orders):
+            continue
+        orders.append(order)
+        one_column = replace(smaller, columns={column.name: along}, features=())
+        yield (
+            roughness,
+            Rest(one_column, "inside", rest.wrap(inner), partial(_whole, column, inner, rest.wrap)),
+        )
 
 
 def _whole(
-    column: sympy.Symbol, inner: sympy.Expr, outside: sympy.Expr, factor: sympy.Expr, found: sympy.Expr
+    column: sympy.Symbol,
+    inner: sympy.Expr,
+    wrap: Callable[[sympy.Expr], sympy.Expr],
+    found: sympy.Expr,
 ) -> sympy.Expr:
-    return outside + factor * found.xreplace({column: inner})
+    return wrap(found.xreplace({column: inner}))
 
 
 def _values(expression: sympy.Expr, problem: RegressionProblem) -> Array:

@@ -101,21 +101,32 @@ def _without_factors(expression: sympy.Expr, problem: RegressionProblem) -> Iter
     terms = sympy.Add.make_args(expression)
     for term in (expression, *terms) if len(terms) > 1 else terms:
         _, shape = term.as_coeff_Mul()
-        without = [expression - term, sympy.S.Zero] if 1 < len(terms) <= _FEW_TERMS else [sympy.S.Zero]
-        for factor, others in itertools.product(sympy.Mul.make_args(shape), dict.fromkeys(without)):
+        remaining = [expression - term, sympy.S.Zero] if 1 < len(terms) <= _FEW_TERMS else [sympy.S.Zero]
+        for factor, others in itertools.product(sympy.Mul.make_args(shape), dict.fromkeys(remaining)):
             if not factor.free_symbols or factor == expression:
                 continue
-            values = _values(factor, problem)
-            size = np.abs(values)
-            if not np.all(np.isfinite(values)) or np.min(size) <= _SMALLEST * np.median(size):
-                continue
-            weights = values**2 if problem.weights is None else problem.weights * values**2
-            target = (problem.target - _values(others, problem)) / values
-            if not np.all(np.isfinite(target)) or not np.all((weights > 0) & np.isfinite(weights)):
-                continue
-            # The error of a quotient differs from row to row; the weights say so, one number cannot.
-            smaller = replace(_smaller(problem, factor + others, target, weights), noise=None)
-            yield Rest(smaller, "factor", factor + others, partial(_times_plus, factor, others))
+            rest = without(problem, others, factor)
+            if rest is not None:
+                yield rest
+
+
+def without(problem: RegressionProblem, others: sympy.Expr, factor: sympy.Expr) -> Rest | None:
+    """Return what is left when terms are taken away and the rest is divided by a factor, if it is finite."""
+    with np.errstate(all="ignore"):
+        values = np.broadcast_to(_values(factor, problem), problem.target.shape)
+        target = (problem.target - _values(others, problem)) / values
+    size = np.abs(values)
+    if not np.all(np.isfinite(target)) or not np.min(size) > _SMALLEST * np.median(size):
+        return None
+    if factor == 1:
+        smaller = _smaller(problem, others, target, problem.weights)
+    else:
+        weights = values**2 if problem.weights is None else problem.weights * values**2
+        if not np.all((weights > 0) & np.isfinite(weights)):
+            return None
+        # The error of a quotient differs from row to row; the weights say so, one number cannot.
+        smaller = replace(_smaller(problem, factor + others, target, weights), noise=None)
+    return Rest(smaller, "factor", factor + others, partial(_times_plus, factor, others))
 
 
 def _smaller(

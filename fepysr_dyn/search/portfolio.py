@@ -20,9 +20,10 @@ import sympy
 from fepysr_dyn.errors import OptionError
 from fepysr_dyn.expressions import complexity
 from fepysr_dyn.search.baseline import baseline
-from fepysr_dyn.search.front import Candidate, ParetoFront
+from fepysr_dyn.search.enumeration import short_formulas
+from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
 from fepysr_dyn.search.inside import inner_rests
-from fepysr_dyn.search.peeling import rests
+from fepysr_dyn.search.peeling import Rest, rests
 from fepysr_dyn.search.pointwise import refitted
 from fepysr_dyn.search.problem import (
     Budget,
@@ -40,6 +41,12 @@ from fepysr_dyn.search.simplification import shortened
 #: Engines that are exact where they apply and cheap to try; all others are deep.
 QUICK = ("sparse", "rational", "parametric")
 _INSIDE = "parametric"
+#: Name of what comes from trying all short formulas.
+_SHORT = "short"
+#: Share of the best loss that a formula from there must get below.
+_SHORT_GAIN = 0.3
+#: So many times more inner expressions are tried with short formulas than with an engine.
+_SHORT_INSIDES = 3
 _PART_SIZES = (2, 14)
 _LAST_PEEL = 0.92
 #: About where the quick engines are done when they find nothing: peeling and looking inside included.
@@ -150,6 +157,7 @@ class _Run:
         self._tried: set[sympy.Expr] = set(problem.features)
         self._peeled: set[tuple[str, sympy.Expr]] = set()
         self._dug: set[tuple[str, sympy.Expr]] = set()
+        self._enumerated: set[tuple[str, sympy.Expr]] = set()
         self._fraction = 0.0
         self._timed = False
         self._is_sure = False
@@ -265,6 +273,7 @@ class _Run:
         fresh = [rest for rest in rests(self.front, self.problem) if rest.key not in self._peeled]
         chosen = fresh[: self.config.rests]
         self._peeled.update(rest.key for rest in chosen)
+        self._try_short(chosen)
         start, began = self._fraction, time.monotonic()
         allowed = (self.runtime.deadline - began) * (until - start) / max(1 - start, 1e-9)
         for engine in self.quick:
@@ -281,6 +290,7 @@ class _Run:
         fresh = [rest for rest in inner_rests(self.front, self.problem) if rest.key not in self._peeled]
         chosen = fresh[: self.config.insides]
         self._peeled.update(rest.key for rest in chosen)
+        self._try_short(fresh[: _SHORT_INSIDES * self.config.insides])
         # Constants inside functions are what such problems are about.
         engines = [engine for engine in self.quick if engine.name == _INSIDE] or self.quick
         start, turns = self._fraction, len(chosen) * len(engines)
@@ -289,6 +299,20 @@ class _Run:
                 return
             end = start + (until - start) * (turn + 1) / turns
             self._run(engine, rest.problem, self.config.quick_share / 20, until=end, wrap=rest.wrap)
+
+    def _try_short(self, smaller: Sequence[Rest]) -> None:
+        """Try all short formulas for smaller problems: cheap, and nothing short is passed by."""
+        for rest in smaller:
+            if self._done() or rest.key in self._enumerated:
+                continue
+            self._enumerated.add(rest.key)
+            nearest = [
+                evaluate_candidate(formula, rest.problem, _SHORT) for formula in short_formulas(rest.problem)
+            ]
+            whole = self._whole(ParetoFront.of(nearest), rest.wrap, _SHORT)
+            # Of so many some fit a little better by chance; that would make the front look flat.
+            much_better = [found for found in whole if found.loss < _SHORT_GAIN * self.front.best.loss]
+            self._take(ParetoFront.of(much_better))
 
     def _dig(self, until: float) -> None:
         """Let the deep engines solve the most promising smaller problems: a short formula is soon found."""
@@ -326,10 +350,14 @@ class _Run:
         found = engine.search(replace(problem, budget=budget), inner)
         self._timed |= time.monotonic() >= inner.deadline
         self._fraction = max(start, until)
-        if wrap is not None:
-            wrapped = [refitted(wrap(candidate.expression), self.problem, engine.name) for candidate in found]
-            found = ParetoFront.of([candidate for candidate in wrapped if candidate is not None])
-        self._take(found)
+        self._take(found if wrap is None else ParetoFront.of(self._whole(found, wrap, engine.name)))
+
+    def _whole(
+        self, found: ParetoFront, wrap: Callable[[sympy.Expr], sympy.Expr], engine: str
+    ) -> list[Candidate]:
+        """Return answers to a smaller problem as answers to the whole."""
+        whole = [refitted(wrap(candidate.expression), self.problem, engine) for candidate in found]
+        return [candidate for candidate in whole if candidate is not None]
 
     def _forward(self, start: float, until: float) -> ProgressCallback:
         """Return what passes the reports of an engine on as a part of the whole."""

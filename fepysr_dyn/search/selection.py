@@ -32,6 +32,8 @@ _MARGIN_BITS = 6.6
 #: A front is flat if so many more nodes leave at least this share of the loss.
 _FLAT_NODES = 8
 _FLAT_LOSS = 0.7
+#: Noise that nobody has stated is larger than this; what is smaller is the rounding of fitted constants.
+_ROUNDING_LOSS = 1e-10
 #: A loss at which simple constants may make a formula exact.
 _NEARLY_EXACT = 1e-10
 #: Candidates this close in bits are snapped before the final comparison.
@@ -101,8 +103,11 @@ def choose(front: ParetoFront, problem: RegressionProblem, *, simple_constants: 
 def settled(front: ParetoFront, problem: RegressionProblem) -> Candidate | None:
     """Return the choice if the front is flat beyond it: longer formulas only follow the noise.
 
-    Without noise the loss of a formula that is not the truth keeps falling as formulas grow.
+    Without noise the loss of a formula that is not the truth keeps falling as formulas grow, until the
+    rounding of its own constants stops it: what is that small is no noise, unless noise is stated.
     """
+    if problem.noise is None and front.best.loss < _ROUNDING_LOSS:
+        return None
     chosen = choose(front, problem, simple_constants=False).candidate
     grown = front.best.complexity >= chosen.complexity + _FLAT_NODES
     return chosen if grown and front.best.loss > _FLAT_LOSS * chosen.loss else None

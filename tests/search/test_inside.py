@@ -22,6 +22,7 @@ def problem_of(text, rows=120):
     [
         ("log(abs(sin(x*y)) + 1)", "0.02 + 0.95*abs(sin(x*y)) - 0.27*abs(sin(x*y))**2"),
         ("sin(x*z) + sqrt(abs(x*y) + 1)", "1.004*sin(x*z) + 1.01 + 0.4*abs(x*y) - 0.03*abs(x*y)**2"),
+        ("log(x**2 + y**2)/(2 + sin(x*y)**2)", "log(x**2 + y**2)*(0.5 - 0.2*abs(x*y) + 0.03*sin(x*y)**2)"),
         ("(x**2 - z)/(abs(y*z) + 1)", "(x**2 - z)*(0.97 - 0.6*abs(y*z) + 0.1*abs(y*z)**2)"),
     ],
 )

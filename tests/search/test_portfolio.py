@@ -70,7 +70,7 @@ def test_an_exact_answer_ends_the_search(columns):
 
 def test_deep_engines_start_from_what_the_quick_ones_found(columns):
     x, y = columns.values()
-    problem = RegressionProblem(columns, np.exp(x) * y + 0.1 * np.sin(5 * x))
+    problem = RegressionProblem(columns, np.exp(x) * y + 0.1 * np.sin(5 * x + y**3))
     deep = Seedable([])
     Portfolio([Fixed(("1.1*exp(x)*y",)), deep], PortfolioConfig(digs=0)).search(problem)
     assert len(deep.config) == len(PortfolioConfig().rounds)
@@ -83,18 +83,19 @@ def test_deep_engines_start_from_what_the_quick_ones_found(columns):
 
 def test_deep_engines_dig_into_smaller_problems(columns):
     x, y = columns.values()
-    problem = RegressionProblem(columns, np.exp(x) * y + 0.1 * np.sin(5 * x))
+    problem = RegressionProblem(columns, np.exp(x) * y + 0.1 * np.sin(5 * x + y**3))
     deep = Seedable([])
     Portfolio([Fixed(("1.1*exp(x)*y",)), deep]).search(problem)
     smaller = [asked for asked, _ in deep.config if not np.array_equal(asked.target, problem.target)]
     assert len(PortfolioConfig().rounds) == len(deep.config) - len(smaller)
     assert 0 < len(smaller) <= PortfolioConfig().digs * len(PortfolioConfig().rounds)
-    assert len({asked.target.tobytes() for asked in smaller}) == len(smaller), "none is tried twice"
+    asked_for = {np.array([*asked.columns.values(), asked.target]).tobytes() for asked in smaller}
+    assert len(asked_for) == len(smaller), "none is tried twice"
 
 
 def test_parts_of_formulas_return_as_features(columns):
     x, y = columns.values()
-    problem = RegressionProblem(columns, np.sin(x * y) + 0.1 * x)
+    problem = RegressionProblem(columns, np.sin(x * y) + 0.1 * np.sin(5 * x + y**3))
     quick = Fixed(("0.9*sin(x*y)",))
     Portfolio([quick, Seedable([])]).search(problem)
     assert any(parse("sin(x*y)") in asked.features for asked in quick.asked)
@@ -167,7 +168,8 @@ def test_time_limit_is_kept(columns):
     started = time.monotonic()
     front = Portfolio().search(problem)
     assert time.monotonic() - started < 60
-    assert not front.complete
+    # That nothing but noise is left can be seen before the time is up.
+    assert not front.complete or "noise" in front.message
 
 
 def test_shares_must_make_sense():
