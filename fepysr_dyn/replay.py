@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,12 +19,17 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+#: Samples a stretch needs to show whether it is smooth.
+_SMOOTH_SAMPLES = 8
+#: A smooth series is foretold by a spline with less than this share of the squared error of straight lines.
+_SMOOTHER = 0.25
+
 
 def recorded_inputs(run: xr.Dataset) -> dict[str, Stimulus]:
     """Return the inputs of an experiment as stimuli.
 
-    An input that is constant between breakpoints becomes exact steps; any other is interpolated linearly
-    and continued up to the breakpoints from its own side.
+    An input that is constant between breakpoints becomes exact steps. Any other is interpolated, by cubic
+    splines where it is smooth, and continued up to the breakpoints from its own side.
     """
     return {name: _recorded(run, name) for name in with_role(run, "input")}
 
@@ -87,20 +92,44 @@ def _recorded(run: xr.Dataset, name: str) -> Stimulus:
 
 
 def _interpolated(times: Array, values: Array, pieces: list[slice], starts: list[float]) -> Stimulus:
+    present = [np.flatnonzero(np.isfinite(values[piece])) + piece.start for piece in pieces]
+    samples = [(times[rows], values[rows]) for rows in present]
+    smooth = _is_smooth(samples)
     knots: list[float] = []
     heights: list[float] = []
     stops = [*starts[1:], np.inf]
-    for piece, start, stop in zip(pieces, starts, stops, strict=False):
-        present = np.isfinite(values[piece])
-        t, v = times[piece][present], values[piece][present]
-        if t[0] > start:
-            t, v = np.insert(t, 0, start), np.insert(v, 0, _line(t, v, 0, start))
+    for (t, v), start, stop in zip(samples, starts, stops, strict=False):
+        beyond = _continued(t, v, smooth)
         last = np.nextafter(stop, -np.inf) if np.isfinite(stop) else t[-1]
-        if t[-1] < last:
-            t, v = np.append(t, last), np.append(v, _line(t, v, -2, last))
-        knots.extend(t.tolist())
-        heights.extend(v.tolist())
-    return Sampled(tuple(knots), tuple(heights), jumps=tuple(starts[1:]))
+        before = [start] if t[0] > start else []
+        after = [last] if t[-1] < last else []
+        knots.extend([*before, *t.tolist(), *after])
+        heights.extend([*map(beyond, before), *v.tolist(), *map(beyond, after)])
+    return Sampled(tuple(knots), tuple(heights), jumps=tuple(starts[1:]), degree=3 if smooth else 1)
+
+
+def _is_smooth(samples: list[tuple[Array, Array]]) -> bool:
+    """Return whether every second sample foretells those between them better by a spline than by lines."""
+    from scipy.interpolate import CubicSpline
+
+    lines = splines = 0.0
+    for t, v in samples:
+        if len(t) < _SMOOTH_SAMPLES:
+            continue
+        between, truth = t[1:-1:2], v[1:-1:2]
+        lines += float(np.sum((np.interp(between, t[::2], v[::2]) - truth) ** 2))
+        splines += float(np.sum((CubicSpline(t[::2], v[::2])(between) - truth) ** 2))
+    return splines < _SMOOTHER * lines
+
+
+def _continued(times: Array, values: Array, smooth: bool) -> Callable[[float], float]:
+    """Return what continues samples beyond their ends: a spline, a line, or the only value."""
+    if smooth and len(times) >= _SMOOTH_SAMPLES:
+        from scipy.interpolate import CubicSpline
+
+        spline = CubicSpline(times, values)
+        return lambda at: float(spline(at))
+    return lambda at: _line(times, values, 0 if at < times[0] else -2, at)
 
 
 def _line(times: Array, values: Array, first: int, at: float) -> float:

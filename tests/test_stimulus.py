@@ -58,6 +58,25 @@ def test_sampled_series_holds_its_level_before_a_jump() -> None:
     assert series.breakpoints == (2.0,)
 
 
+def test_cubic_samples_follow_a_smooth_series_and_do_not_look_across_a_jump() -> None:
+    times = np.linspace(0, 4, 41)
+    values = np.where(times < 2, np.sin(times), 5 + np.cos(times))
+    series = Sampled(tuple(times), tuple(values), jumps=(2.0,), degree=3)
+    fine = np.linspace(2, 4, 500)
+    assert np.max(np.abs(series(fine) - (5 + np.cos(fine)))) < 1e-5
+    early = np.linspace(0, 1.9, 500)
+    assert np.max(np.abs(series(early) - np.sin(early))) < 1e-5
+    assert series(1.97) == pytest.approx(np.sin(1.9)), "the value before a jump is held"
+    piece = series.piece(2.0, 4.0)
+    assert [piece(t) for t in fine] == pytest.approx(list(series(fine)), abs=1e-12)
+    assert stimulus_from(series.to_dict()) == series
+
+
+def test_samples_are_joined_by_lines_or_cubics_only() -> None:
+    with pytest.raises(ModelError, match="degree"):
+        Sampled((0.0, 1.0), (0.0, 1.0), degree=2)
+
+
 def test_sine_starts_at_its_phase() -> None:
     sine = Sine(2.0, 8.0, offset=1.0, phase=np.pi / 2)
     assert list(sine([0.0, 2.0, 4.0])) == pytest.approx([3.0, 1.0, -1.0])

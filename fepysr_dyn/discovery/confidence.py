@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.discovery.states import StateSearch
 from fepysr_dyn.expressions import canonical, equivalent, free_constants
+from fepysr_dyn.integration import SolverOptions
+from fepysr_dyn.refinement import Refinement
+from fepysr_dyn.replay import replay
 from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
 from fepysr_dyn.search.problem import RegressionProblem
 from fepysr_dyn.search.refit import refit_candidate
 from fepysr_dyn.search.selection import choose, wider_box
+from fepysr_dyn.trajectories import Trajectories
 
 #: An equation that misses the derivative by more than this many times its error is not the law.
 _REFUTED = 1.5
@@ -21,6 +25,8 @@ _REFUTED = 1.5
 _SAME_LAW = 1e-6
 #: Blocks of neighbouring rows, long enough to keep errors that are correlated in time together.
 _BLOCKS = 12
+#: A system that takes longer for one experiment is not followed any further.
+_SECONDS_PER_RUN = 3.0
 
 
 def unrefuted(rate: sympy.Expr, problem: RegressionProblem) -> float:
@@ -33,6 +39,17 @@ def unrefuted(rate: sympy.Expr, problem: RegressionProblem) -> float:
     loss = evaluate_candidate(rate, problem, "").loss
     error = float(np.sqrt(loss)) * problem.scale / problem.noise
     return min(1.0, _REFUTED / error) if error > 0 else 1.0
+
+
+def share_followed(refined: Refinement, trajectories: Trajectories) -> float:
+    """Return the share of experiments that a system can be integrated through.
+
+    A system that blows up under the data it was fitted to has a wrong equation, and nothing says which.
+    """
+    options = SolverOptions(rtol=1e-6, atol=1e-8, time_limit=_SECONDS_PER_RUN)
+    runs = list(zip(trajectories, refined.initial, strict=True))
+    through = sum(replay(refined.system, run, initial=start, options=options).complete for run, start in runs)
+    return through / len(runs)
 
 
 def structure_confidence(search: StateSearch, problem: RegressionProblem, resamples: int, seed: int) -> float:

@@ -10,7 +10,7 @@ import sympy
 
 from fepysr_dyn.derivatives import Derivatives
 from fepysr_dyn.discovery.assembly import choose_system, has_structure
-from fepysr_dyn.discovery.confidence import structure_confidence, unrefuted
+from fepysr_dyn.discovery.confidence import share_followed, structure_confidence, unrefuted
 from fepysr_dyn.discovery.config import DiscoveryConfig
 from fepysr_dyn.discovery.documents import Settled
 from fepysr_dyn.discovery.forms import POINTWISE
@@ -71,8 +71,9 @@ def settle(
     forms = {state: _form(best.system.rates[state], state, searches) for state in own}
     cut_short = "" if best.complete else "not all combinations of equations were compared: they are too many"
     message = "; ".join(filter(None, [cut_short, refined.message]))
+    followed = share_followed(refined, trajectories)
     doubted = {
-        state: share * unrefuted(refined.system.rates[state], problems[state, POINTWISE])
+        state: share * followed * unrefuted(refined.system.rates[state], problems[state, POINTWISE])
         for state, share in best.confidence.items()
     }
     confidence = {state: certain.get(state, doubted[state]) for state in own}

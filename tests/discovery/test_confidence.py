@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import fepysr_dyn as fd
-from fepysr_dyn.discovery.confidence import unrefuted
+from fepysr_dyn.discovery.confidence import share_followed, unrefuted
 from fepysr_dyn.discovery.problems import trusted_rows
 from fepysr_dyn.expressions import equivalent, parse
 from fepysr_dyn.model_files import system_from_toml
+from fepysr_dyn.refinement import Refinement
 from fepysr_dyn.search.problem import RegressionProblem
 
 
@@ -25,6 +26,15 @@ def test_the_law_is_not_refuted(problem):
 
 def test_a_series_that_misses_the_derivatives_is(problem):
     assert unrefuted(parse("0.1 + 0.9*x - 0.3*x**2"), problem) < 1e-3
+
+
+def test_a_system_that_blows_up_in_one_of_two_experiments_is_half_followed():
+    times = np.linspace(0, 5, 60)
+    runs = fd.read_trajectories([{"time": times, "x": sign * np.exp(-times)} for sign in (1.0, -1.0)])
+    # From below -1 this one runs away.
+    system = system_from_toml('name = "s"\n[states.x]\ninitial = 1\nrate = "-x - x**2"')
+    starts = (np.array([1.0]), np.array([-1.5]))
+    assert share_followed(Refinement(system, (), starts), runs) == 0.5
 
 
 def test_without_a_stated_error_nothing_is_refuted(problem):
