@@ -2,10 +2,10 @@
 
 A derivative says little about a weak term that acts over a long time; the trajectory does. First the
 candidates of each state are judged alone, with the other states as they were measured. The best of them are
-put together: one equation at a time is exchanged for another, as long as the system foretells experiments or
-stretches of time that were kept out of the fit of its constants better than its length costs. The best
-systems are then fitted to whole experiments, and what follows them best is chosen: a system can be good at
-each step and still lead elsewhere.
+put together: one equation at a time is exchanged for another, or for a plainer one near it, as long as the
+system foretells experiments or stretches of time that were kept out of the fit of its constants better than
+its length costs. The best systems are then fitted to whole experiments, and what follows them best is chosen:
+a system can be good at each step and still lead elsewhere.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import sympy
 from numpy.typing import NDArray
 
 from fepysr_dyn.discovery.confidence import structure_of
+from fepysr_dyn.discovery.plainer import plainer_rates
 from fepysr_dyn.discovery.states import StateSearch
 from fepysr_dyn.expressions import complexity
 from fepysr_dyn.integration import SolverOptions
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Candidates of a front on either side of the chosen one that are tried in the system.
-_NEIGHBOURS = 4
-#: Candidates of a state that are tried together with those of other states.
+#: Candidates of a front before and after the chosen one that are tried in the system.
+_SHORTER, _LONGER = 6, 3
+#: Candidates of a state that are tried together with those of other states, besides what each search chose.
 _SHORTLIST = 6
 _ROUNDS = 3
 #: Systems that are compared at most.
@@ -55,7 +56,7 @@ _SECONDS_PER_RUN = 3.0
 _ALONE, _TOGETHER = 0.4, 0.7
 #: Description of one node of a formula, in nats, and of a function beyond arithmetic: there are many.
 _NODE_COST = 1.5
-_FUNCTION_COST = 3.0
+_FUNCTION_COST = 8.0
 
 
 @dataclass(frozen=True)
@@ -96,16 +97,15 @@ def choose_system(
     options = {state: _all_options(found) for state, found in searches.items() if state not in exact}
     if len(searches) > 1:
         options = {
-            state: _best_alone(state, own, trajectories, smoothed, clock.until(_ALONE, i, options))
+            state: _shortlisted(
+                searches[state],
+                _best_alone(state, own, trajectories, smoothed, clock.until(_ALONE, i, options)),
+            )
             for i, (state, own) in enumerate(options.items())
         }
-    best = replace(
-        system, rates={**system.rates, **{state: own[0].expression for state, own in options.items()}}
-    )
     judge = _Judge(trajectories, smoothed, exact)
-    # What the searches chose by derivatives is a second beginning.
-    best = min(best, system, key=judge.score)
-    best, complete = _exchanged(best, options, judge, clock.until(_TOGETHER))
+    beginnings = _beginnings(system, searches, options)
+    best, complete = _exchanged(min(beginnings, key=judge.score), options, judge, clock.until(_TOGETHER))
     finalists = [best, *(other for other in judge.ranking(best) if other != best)][:_FINALISTS]
     fitted: list[tuple[OdeSystem, Refinement]] = []
     for finalist in finalists:
@@ -134,8 +134,36 @@ def _options(search: StateSearch) -> list[Candidate]:
     front = list(search.front)
     chosen = search.choice.unsnapped
     position = sum(candidate.complexity < chosen.complexity for candidate in front)
-    near = front[max(0, position - _NEIGHBOURS) : position + _NEIGHBOURS + 1]
+    near = front[max(0, position - _SHORTER) : position + _LONGER + 1]
     return [*near, *search.choice.alternatives, chosen]
+
+
+def _shortlisted(searches: Sequence[StateSearch], best_alone: Sequence[Candidate]) -> list[Candidate]:
+    """Return the best candidates of a state, and what each search chose.
+
+    A law that is steep where another state is near zero can only be followed together with that one.
+    """
+    chosen = [search.choice.unsnapped for search in searches]
+    return list({structure_of(c.expression): c for c in (*best_alone, *chosen)}.values())
+
+
+def _beginnings(
+    system: OdeSystem,
+    searches: Mapping[str, Sequence[StateSearch]],
+    options: Mapping[str, Sequence[Candidate]],
+) -> list[OdeSystem]:
+    """Return the systems from which equations are exchanged.
+
+    The best equations alone, what was chosen by derivatives, and what each further form of the problem chose.
+    """
+    own_best = {state: own[0] for state, own in options.items()}
+    forms = max(len(found) for found in searches.values())
+    by_form = [
+        {state: searches[state][min(form, len(searches[state]) - 1)].choice.unsnapped for state in options}
+        for form in range(1, forms)
+    ]
+    begun = ({s: c.expression for s, c in rates.items()} for rates in (own_best, *by_form))
+    return [system, *(replace(system, rates={**system.rates, **rates}) for rates in begun)]
 
 
 class _Clock:
@@ -190,12 +218,13 @@ def _exchanged(
     """Exchange one equation at a time; return the best system, and whether all had their turn."""
     for _ in range(_ROUNDS):
         before = best
-        for state, candidate in [(state, c) for state, own in options.items() for c in own]:
-            if judge.tried >= _TRIALS or must_stop():
-                return best, False
-            if structure_of(candidate.expression) != structure_of(best.rates[state]):
-                trial = replace(best, rates={**best.rates, state: candidate.expression})
-                best = min(best, trial, key=judge.score)
+        for state, own in options.items():
+            for rate in (*(c.expression for c in own), *plainer_rates(best.rates[state])):
+                if judge.tried >= _TRIALS or must_stop():
+                    return best, False
+                if structure_of(rate) != structure_of(best.rates[state]):
+                    trial = replace(best, rates={**best.rates, state: rate})
+                    best = min(best, trial, key=judge.score)
         if best is before:
             break
     return best, True

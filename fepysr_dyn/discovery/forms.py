@@ -1,7 +1,8 @@
 """The forms in which a right-hand side is searched.
 
-Derivatives sample by sample, with everything; integrals against test functions, with the quick engines; and
-derivatives again, with nothing but the terms of rate laws.
+Derivatives sample by sample, with everything; integrals against test functions, with the quick engines;
+derivatives again, with nothing but the terms of rate laws; and these once more, with the errors of the
+smoothed states counted in.
 """
 
 from __future__ import annotations
@@ -12,22 +13,23 @@ import numpy as np
 
 from fepysr_dyn.derivatives import Derivatives
 from fepysr_dyn.discovery.config import DiscoveryConfig
-from fepysr_dyn.discovery.problems import pointwise_problem, weak_problem
+from fepysr_dyn.discovery.problems import pointwise_problem, tolerant_problem, weak_problem
 from fepysr_dyn.errors import DataError
 from fepysr_dyn.search.problem import RegressionProblem
 from fepysr_dyn.trajectories import Trajectories
 
-POINTWISE, WEAK, KINETIC = "pointwise", "weak", "kinetic"
+POINTWISE, WEAK, KINETIC, TOLERANT = "pointwise", "weak", "kinetic", "tolerant"
 
 #: Forms by name. New ones are added at the end, so that the random streams of the others stay what they are.
 FORMS: dict[str, Callable[[str, Trajectories, Derivatives, DiscoveryConfig, int], RegressionProblem]] = {
     POINTWISE: pointwise_problem,
     WEAK: weak_problem,
     KINETIC: pointwise_problem,
+    TOLERANT: tolerant_problem,
 }
 
 #: Share of a state's time that each form gets where all are tried.
-SHARES = {POINTWISE: 0.5, WEAK: 0.2, KINETIC: 0.3}
+SHARES = {POINTWISE: 0.35, WEAK: 0.1, KINETIC: 0.2, TOLERANT: 0.35}
 
 #: Derivatives with a smaller error than this, relative to their spread, count as free of noise.
 _NOISY = 1e-4
@@ -46,7 +48,7 @@ def forms_for(
         forms.append(WEAK)
     if config.engine == "portfolio":
         # Who asks for an engine gets that one.
-        forms.append(KINETIC)
+        forms += [KINETIC, TOLERANT]
     return tuple(forms)
 
 

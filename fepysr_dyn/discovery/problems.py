@@ -53,6 +53,26 @@ def pointwise_problem(
 
     Whatever is known about the equation beforehand is for `unknown_part`.
     """
+    return _pointwise(state, derivatives, config, seed)[0]
+
+
+def tolerant_problem(
+    state: str, trajectories: Trajectories, derivatives: Derivatives, config: DiscoveryConfig, seed: int
+) -> RegressionProblem:
+    """Return the pointwise problem with the standard errors of the smoothed states."""
+    problem, rows = _pointwise(state, derivatives, config, seed)
+    errors = {
+        name: np.concatenate([run[f"{name}_se"].to_numpy() for run in derivatives])[rows]
+        for name in derivatives.states
+    }
+    known = {name: np.where(np.isfinite(error), error, 0.0) for name, error in errors.items()}
+    return replace(problem, column_errors=known)
+
+
+def _pointwise(
+    state: str, derivatives: Derivatives, config: DiscoveryConfig, seed: int
+) -> tuple[RegressionProblem, Rows]:
+    """Return the pointwise problem, and the samples that are its rows."""
     columns = all_columns(derivatives)
     target = np.concatenate([run[f"d{state}"].to_numpy() for run in derivatives])
     error = np.concatenate([run[f"d{state}_se"].to_numpy() for run in derivatives])
@@ -73,7 +93,7 @@ def pointwise_problem(
         max_complexity=config.max_complexity,
         budget=Budget(config.evaluations, config.seconds_per_state),
         seed=seed,
-    )
+    ), rows
 
 
 def weak_problem(
@@ -116,6 +136,7 @@ def unknown_part(problem: RegressionProblem, prior: EquationPrior) -> Regression
     return replace(
         problem,
         columns={name: problem.columns[name] for name in names},
+        column_errors={name: error for name, error in problem.column_errors.items() if name in names},
         target=problem.target - problem.measure(np.broadcast_to(known, problem.matrix.shape[1])),
     )
 

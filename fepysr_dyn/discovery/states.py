@@ -8,11 +8,12 @@ import numpy as np
 import sympy
 
 from fepysr_dyn.discovery.config import DiscoveryConfig, EquationPrior
-from fepysr_dyn.discovery.forms import KINETIC, POINTWISE
+from fepysr_dyn.discovery.forms import KINETIC, POINTWISE, TOLERANT
 from fepysr_dyn.discovery.problems import unknown_part
 from fepysr_dyn.expressions import free_constants
 from fepysr_dyn.refinement import FittedConstant
 from fepysr_dyn.search.front import ParetoFront, evaluate_candidate
+from fepysr_dyn.search.kinetic import KineticEngine
 from fepysr_dyn.search.portfolio import QUICK, Portfolio
 from fepysr_dyn.search.problem import Budget, RegressionProblem, Runtime, SearchEngine
 from fepysr_dyn.search.refit import ConstantFitter
@@ -53,8 +54,8 @@ def search_state(
 
     What is known about the equation is taken out of the problem first and is part of every answer.
 
-    In the weak form the quick engines search alone, in the kinetic form the kinetic engine: what they find
-    competes with the whole search over derivatives.
+    In the weak form the quick engines search alone, in the kinetic and the tolerant form the kinetic engine:
+    what they find competes with the whole search over derivatives.
     """
     runtime = runtime or Runtime()
     prior = config.prior(state)
@@ -64,8 +65,13 @@ def search_state(
         front, features = _searched(rest, config, runtime)
     elif config.engine != "portfolio":
         front = make_engine(config.engine).search(rest, runtime)
+    elif form == TOLERANT:
+        rest = KineticEngine().weighed(rest, runtime)
+        # Whatever was found is chosen from with the weights that it was found with.
+        problem = replace(problem, weights=rest.weights, noise=rest.noise, column_errors={})
+        front = KineticEngine().search(rest, runtime)
     else:
-        engine = make_engine("kinetic") if form == KINETIC else Portfolio(_quick_engines())
+        engine = KineticEngine() if form == KINETIC else Portfolio(_quick_engines())
         front = engine.search(rest, runtime)
     allowed = _whole(state, front, problem, prior)
     return StateSearch(state, allowed, choose(allowed, problem), features)

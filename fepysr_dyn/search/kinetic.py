@@ -17,9 +17,11 @@ import numpy as np
 import sympy
 
 from fepysr_dyn.expressions import Template, complexity
+from fepysr_dyn.search.column_errors import likeliest, weighed_like
 from fepysr_dyn.search.front import ParetoFront
 from fepysr_dyn.search.least_squares import refit, solve_columns
 from fepysr_dyn.search.offers import offer_constant
+from fepysr_dyn.search.pairs import best_pairs
 from fepysr_dyn.search.problem import Array, RegressionProblem, Runtime
 from fepysr_dyn.search.rate_laws import Part, RateTerm, mass_action, saturating_parts
 from fepysr_dyn.search.rows import column_arrays, row_weights
@@ -33,9 +35,14 @@ _NEW = 1e-4
 _WORTH_IT = 0.995
 #: Another part in a term must lower it by so much.
 _WORTH_A_PART = 0.7
+#: Laws with a loss so much larger than the best of as many terms are still tried with other exponents.
+_NEAR_BEST = 1.5
 #: A loss so little larger is worth a part less.
 _AS_GOOD = 1.1
 _STEPS = 25
+#: Searches for the weights that follow from the errors of the columns, and the share of the time of each.
+_SCOUTS = 2
+_SCOUTING = 0.3
 
 
 @dataclass(frozen=True)
@@ -48,12 +55,15 @@ class KineticConfig:
         Largest number of terms of a rate law.
     starts : int
         Best first terms of a library that a rate law is built from, besides the linear ones.
+    pairs : int
+        Best pairs of terms that one is built from.
     max_columns : int
         Largest library.
     """
 
     max_terms: int = 6
     starts: int = 2
+    pairs: int = 8
     max_columns: int = 2_500
 
 
@@ -70,10 +80,32 @@ class KineticEngine:
 
     def search(self, problem: RegressionProblem, runtime: Runtime | None = None) -> ParetoFront:
         """Return the best rate laws found, simplest first."""
-        session = Session(without_small_negatives(problem), runtime, self.name)
+        problem = without_small_negatives(problem)
+        if problem.column_errors:
+            problem = self.weighed(problem, runtime)
+        return self._searched(problem, runtime).front()
+
+    def weighed(self, problem: RegressionProblem, runtime: Runtime | None = None) -> RegressionProblem:
+        """Return the problem with weights in place of the errors of its columns.
+
+        These weights depend on the law, which is searched for them with a part of the budget.
+        """
+        budget = replace(problem.budget, seconds=_SCOUTING * problem.budget.seconds)
+        weighed = replace(problem, column_errors={})
+        for _ in range(_SCOUTS):
+            scouting = self._searched(replace(weighed, budget=budget), runtime)
+            law = likeliest(scouting.candidates, problem)
+            if law is None:
+                break
+            weighed = weighed_like(law, problem)
+        rest = replace(problem.budget, seconds=(1.0 - _SCOUTS * _SCOUTING) * problem.budget.seconds)
+        return replace(weighed, budget=rest)
+
+    def _searched(self, problem: RegressionProblem, runtime: Runtime | None) -> Session:
+        session = Session(problem, runtime, self.name)
         offer_constant(session)
         search_rate_laws(session, self.config)
-        return session.front()
+        return session
 
 
 def without_small_negatives(problem: RegressionProblem) -> RegressionProblem:
@@ -102,13 +134,14 @@ def search_rate_laws(session: Session, config: KineticConfig) -> None:
             for name in columns
             for part in parts
             # A saturation times its own column is hardly one.
-            if part.kind == "inhibition" or name != part.column
+            if part.kind in ("inhibition", "exhaustion") or name != part.column
         ),
     ]
     libraries.append(("saturation of products", library[: config.max_columns]))
     for position, (title, terms) in enumerate(libraries):
         build = _Build(session, terms, parts if position else [], config)
-        for beginning in [[], *linear, *([term] for term in build.ranked([])[: config.starts])]:
+        singles = ([term] for term in build.ranked([])[: config.starts])
+        for beginning in [[], *build.pairs(), *linear, *singles]:
             if session.must_stop():
                 return
             session.report(position / len(libraries), title)
@@ -135,22 +168,41 @@ class _Build:
         self._matrix = self._values(library)
         #: The smallest loss so far by number of terms.
         self._best: dict[int, float] = {}
+        self._visited: set[frozenset[object]] = set()
 
     def grow(self, terms: list[RateTerm]) -> None:
         """Add terms one by one, and reconsider all of them after each."""
+        if len(terms) > 1:
+            terms, loss = self._fitted(terms)
+            if np.isfinite(loss):
+                terms, _ = self._with_other_exponents(terms, loss)
         while len(terms) < self._config.max_terms and not self._session.must_stop():
             ranked = self.ranked(terms)
             if not ranked:
                 return
             terms = self._reconsidered([*terms, ranked[0]])
+            met = frozenset(term.structure for term in terms)
+            if met in self._visited:
+                # From here on it would be the same.
+                return
+            self._visited.add(met)
             terms, loss = self._fitted(terms)
             if not np.isfinite(loss) or self._size(terms) > self._session.problem.max_complexity:
                 return
-            if loss < self._best.get(len(terms), np.inf):
+            best = self._best.get(len(terms), np.inf)
+            if loss < _NEAR_BEST * best:
                 terms, loss = self._with_other_exponents(terms, loss)
+            if loss < best:
                 terms, loss = self._with_more_parts(terms, loss)
                 self._best[len(terms)] = loss
                 self._without_one(terms)
+
+    def pairs(self) -> list[list[RateTerm]]:
+        """Return the pairs of the library's terms that explain the most, each with its own structure."""
+        kinds = [term.structure for term in self._library]
+        found = best_pairs(self._matrix, self._target, kinds, self._config.pairs)
+        self._session.spend(len(found))
+        return [[self._library[i], self._library[j]] for i, j in found]
 
     def ranked(self, terms: Sequence[RateTerm]) -> list[RateTerm]:
         """Return the library's terms that lower the misfit most beside those given, best first."""
@@ -248,12 +300,12 @@ class _Build:
         template = Template(law, (*names, *itertools.chain(*inner)), (*start, *levels))
         values, loss = refit(template, self._session.problem, max_steps=_STEPS if levels else 1)
         self._session.spend(_STEPS)
-        fitted = values[len(terms) :].tolist()
-        if not np.isfinite(loss) or any(level <= 0.0 for level in fitted):
-            # A negative level is a pole.
-            return list(terms), float("inf")
-        rest = iter(fitted)
+        rest = iter(values[len(terms) :].tolist())
         found = [term.with_levels([next(rest) for _ in term.parts]) for term in terms]
+        if not np.isfinite(loss) or any(
+            part.has_pole(self._columns) for term in found for part in term.parts
+        ):
+            return list(terms), float("inf")
         limits = [term.limit(self._columns) for term in found]
         if limits != found:
             # What looks like a saturation beyond the data may be none.

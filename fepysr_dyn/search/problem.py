@@ -124,6 +124,8 @@ class RegressionProblem:
         Linear measurement operator (weak form), shape (len(target), rows).
     noise : float, optional
         Standard deviation of the target's error if known; estimated by the selection otherwise.
+    column_errors : mapping of str to array
+        Standard errors of columns, row by row. Only the kinetic engine takes them into account.
     """
 
     columns: Mapping[str, Array]
@@ -132,6 +134,7 @@ class RegressionProblem:
     weights: Array | None = None
     measurement: Array | None = None
     noise: float | None = None
+    column_errors: Mapping[str, Array] = field(default_factory=dict)
     operators: tuple[str, ...] = DEFAULT_OPERATORS
     max_complexity: int = 40
     budget: Budget = field(default_factory=Budget)
@@ -156,6 +159,9 @@ class RegressionProblem:
                 raise DataError(f"column '{name}' holds values that are not finite")
         if self.weights is not None and (len(self.weights) != expected or not np.all(self.weights > 0)):
             raise DataError(f"weights must be {expected} positive numbers")
+        for name, errors in self.column_errors.items():
+            if name not in self.columns or len(errors) != n_rows or not np.all(errors >= 0.0):
+                raise DataError(f"the errors of column '{name}' must be {n_rows} numbers of at least 0")
         for name in self.operators:
             if name not in BINARY_OPERATORS + UNARY_OPERATORS:
                 hint = did_you_mean(name, BINARY_OPERATORS + UNARY_OPERATORS)

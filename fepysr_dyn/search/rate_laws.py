@@ -11,16 +11,17 @@ import sympy
 
 from fepysr_dyn.search.problem import Array
 
-Kind = Literal["saturation", "inhibition", "competition"]
+Kind = Literal["saturation", "inhibition", "exhaustion", "competition"]
 Columns = dict[str, Array]
 
 #: Hill exponents of the library, the largest one ever, and half-saturations as shares of the largest value
 #: of a column.
-_EXPONENTS = (1, 2, 4)
+_EXPONENTS = (1, 2, 4, 8)
 _LARGEST_EXPONENT = 12
 _SHARES = (0.03, 0.1, 0.3, 0.7, 2.0)
-#: A half-saturation so many times as large as all values is not seen.
+#: A half-saturation so many times as large as all values is not seen, nor an exhaustion that ends so far off.
 _BEYOND = 3.0
+_FAR_OFF = 2.0
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Part:
     Parameters
     ----------
     kind : str
-        ``v**n/(k + v**n)``, ``1/(k + v**n)`` or ``v/(k + v + w)``.
+        ``v**n/(k + v**n)``, ``1/(k + v**n)``, ``1/(k - v)`` or ``v/(k + v + w)``. Exhaustion is how a law
+        that saturates in what is left of a total, ``(T - v)/(K + T - v)``, depends on what is there.
     column, rival : str
         `v` and `w`.
     level : float
@@ -46,6 +48,8 @@ class Part:
     def expression(self, level: sympy.Expr) -> sympy.Expr:
         """Return the part with its constant written as given."""
         power = sympy.Symbol(self.column) ** self.exponent
+        if self.kind == "exhaustion":
+            return 1 / (level - power)
         rival = sympy.Symbol(self.rival) if self.rival else sympy.Integer(0)
         top = sympy.Integer(1) if self.kind == "inhibition" else power
         return top / (power + rival + level)
@@ -53,19 +57,28 @@ class Part:
     def values(self, columns: Columns) -> Array:
         """Return the part on the rows of the columns."""
         power = columns[self.column] ** self.exponent
+        if self.kind == "exhaustion":
+            return 1.0 / (self.level - power)
         bottom = power + self.level + (columns[self.rival] if self.rival else 0.0)
         return (1.0 if self.kind == "inhibition" else power) / bottom
+
+    def has_pole(self, columns: Columns) -> bool:
+        """Return whether the part is infinite within the range of a column, zero included."""
+        least = float(np.max(columns[self.column])) if self.kind == "exhaustion" else 0.0
+        return self.level <= least
 
     def limit(self, columns: Columns) -> tuple[str, ...] | None:
         """Return the factors that the part is on these rows, if it is nothing more than that."""
         largest = float(np.max(columns[self.column])) ** self.exponent
-        if self.kind == "competition" or self.level < _BEYOND * largest:
+        if self.rival:
+            largest += float(np.max(columns[self.rival]))
+        if self.level < (_FAR_OFF if self.kind == "exhaustion" else _BEYOND) * largest:
             return None
-        return () if self.kind == "inhibition" else (self.column,) * self.exponent
+        return (self.column,) * self.exponent if self.kind in ("saturation", "competition") else ()
 
     def neighbours(self) -> list[Part]:
         """Return the same part with a Hill exponent one larger and one smaller."""
-        if self.kind == "competition":
+        if self.kind in ("exhaustion", "competition"):
             return []
         half = max(self.level, 1e-300) ** (1 / self.exponent)
         near = [n for n in (self.exponent - 1, self.exponent + 1) if 1 <= n <= _LARGEST_EXPONENT]
@@ -78,6 +91,11 @@ class RateTerm:
 
     factors: tuple[str, ...]
     parts: tuple[Part, ...] = ()
+
+    @property
+    def structure(self) -> tuple[object, ...]:
+        """What is left of the term without its inner constants."""
+        return (self.factors, *((part.kind, part.column, part.exponent, part.rival) for part in self.parts))
 
     def expression(self, levels: Sequence[sympy.Expr]) -> sympy.Expr:
         """Return the term with its inner constants written as given."""
@@ -133,17 +151,22 @@ def mass_action(names: Sequence[str]) -> list[RateTerm]:
 
 def saturating_parts(columns: Columns) -> list[Part]:
     """Return the parts that columns allow: what changes its sign can neither saturate nor inhibit."""
-    positive = [name for name, values in columns.items() if np.min(values) >= 0.0 < np.max(values)]
-    return list(_parts(positive, {name: float(np.quantile(columns[name], 0.98)) for name in positive}))
+    positive = {name: values for name, values in columns.items() if np.min(values) >= 0.0 < np.max(values)}
+    return list(_parts(positive))
 
 
-def _parts(positive: Sequence[str], sizes: dict[str, float]) -> Iterator[Part]:
+def _parts(positive: Columns) -> Iterator[Part]:
+    sizes = {name: float(np.quantile(values, 0.98)) for name, values in positive.items()}
     for name in positive:
         for exponent in _EXPONENTS:
             for share in _SHARES:
                 level = (share * (sizes[name] or 1.0)) ** exponent
                 yield Part("saturation", name, exponent, "", level)
                 yield Part("inhibition", name, exponent, "", level)
+        for share in _SHARES[:-1]:
+            yield Part(
+                "exhaustion", name, 1, "", float(np.max(positive[name])) + share * (sizes[name] or 1.0)
+            )
         for rival in positive:
             if rival != name:
                 for share in _SHARES:

@@ -41,6 +41,7 @@ def thinned(problem: RegressionProblem, rows: int) -> RegressionProblem:
         columns={name: np.asarray(values)[chosen] for name, values in problem.columns.items()},
         target=problem.target[chosen],
         weights=None if problem.weights is None else problem.weights[chosen],
+        column_errors={name: errors[chosen] for name, errors in problem.column_errors.items()},
     )
 
 

@@ -68,6 +68,11 @@ class Session:
         return min((loss for _, loss in self._front), default=float("inf"))
 
     @property
+    def candidates(self) -> list[Candidate]:
+        """Everything that was offered, on the front or not."""
+        return list(self._seen.values())
+
+    @property
     def spent(self) -> int:
         """Evaluations counted so far."""
         return self._spent

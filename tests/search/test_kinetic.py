@@ -84,3 +84,23 @@ def test_a_budget_ends_the_search_with_what_was_found():
     front = KineticEngine().search(problem)
     assert len(front)
     assert not front.complete
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_saturates_in_the_rest_of_a_total(seed):
+    law = "1.5*e*(2.2 - s)/(2.5 - s) - 0.7*s/(0.2 + s)"
+    problem = noisy_problem(law, seed, share=0.01)
+    assert any(same_structure(c.expression, parse(law), BOX) for c in KineticEngine().search(problem))
+
+
+def test_limits_of_exhaustion_and_competition():
+    columns = {"s": np.array([0.5, 2.0]), "e": np.array([0.1, 0.7])}
+    near, far = Part("exhaustion", "s", 1, "", 2.5), Part("exhaustion", "s", 1, "", 9.0)
+    assert near.limit(columns) is None
+    assert far.limit(columns) == ()
+    assert not near.has_pole(columns)
+    assert Part("exhaustion", "s", 1, "", 1.9).has_pole(columns)
+    np.testing.assert_allclose(near.values(columns), [0.5, 2.0])
+    assert str(near.expression(sympy.Float(2.5))) == "1/(2.5 - s)"
+    assert Part("competition", "s", 1, "e", 0.3).limit(columns) is None
+    assert Part("competition", "s", 1, "e", 50.0).limit(columns) == ("s",)
