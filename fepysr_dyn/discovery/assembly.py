@@ -10,6 +10,7 @@ a system can be good at each step and still lead elsewhere.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -125,17 +126,22 @@ def has_structure(search: StateSearch, rate: sympy.Expr) -> bool:
 
 
 def _all_options(searches: Sequence[StateSearch]) -> list[Candidate]:
-    """Return what the searches for a state offer, each structure once."""
-    return list({structure_of(c.expression): c for s in reversed(searches) for c in _options(s)}.values())
+    """Return what the searches for a state offer, each structure once.
+
+    They take turns, because time may be up before all candidates have had theirs.
+    """
+    turns = itertools.zip_longest(*(_options(search) for search in searches))
+    offered = [candidate for turn in turns for candidate in turn if candidate is not None]
+    return list({structure_of(c.expression): c for c in offered}.values())
 
 
 def _options(search: StateSearch) -> list[Candidate]:
-    """Return the neighbours of the chosen candidate on its front, and its alternatives."""
+    """Return the chosen candidate, its alternatives, and its neighbours on the front."""
     front = list(search.front)
     chosen = search.choice.unsnapped
     position = sum(candidate.complexity < chosen.complexity for candidate in front)
     near = front[max(0, position - _SHORTER) : position + _LONGER + 1]
-    return [*near, *search.choice.alternatives, chosen]
+    return [chosen, *search.choice.alternatives, *near]
 
 
 def _shortlisted(searches: Sequence[StateSearch], best_alone: Sequence[Candidate]) -> list[Candidate]:
