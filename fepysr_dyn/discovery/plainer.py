@@ -17,12 +17,13 @@ def plainer_rates(rate: sympy.Expr) -> Iterator[sympy.Expr]:
     --------
     >>> from fepysr_dyn.expressions import parse
     >>> [str(plainer) for plainer in plainer_rates(parse("x*(0.3*y + 0.1*z)"))]
-    ['0.1*x*z', '0.3*x*y']
+    ['0.3*x*y', '0.1*x*z']
     >>> [str(plainer) for plainer in plainer_rates(parse("0.5*tanh(x - y)"))]
     ['0.5*x - 0.5*y']
     """
-    for factor in sympy.Mul.make_args(rate):
-        terms = sympy.Add.make_args(factor)
+    # Sorted, because sympy's own order may differ from process to process.
+    for factor in sorted(sympy.Mul.make_args(rate), key=str):
+        terms = sorted(sympy.Add.make_args(factor), key=str)
         if len(terms) > 1:
             yield from (rate.xreplace({factor: factor - term}) for term in terms)
     for call in sorted(rate.atoms(sympy.sin, sympy.tanh, sympy.Abs), key=str):
