@@ -53,7 +53,7 @@ class KineticConfig:
 
 @dataclass(frozen=True)
 class KineticEngine:
-    """Sums of mass action, saturation, inhibition and competition."""
+    """Sums of mass action, saturation, inhibition, exhaustion and competition."""
 
     config: KineticConfig = KineticConfig()
 

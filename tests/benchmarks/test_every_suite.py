@@ -27,7 +27,7 @@ PARTS = {
     "derivatives": "--only pendulum,lotka_volterra --noise 0,0.05",
     "stage1-quality": "--only Recover-34 --runs 1",
     "stage1-speed": "--only batched",
-    "engine-speed": "--only Recover-34 --cap 2",
+    "engine-speed": "--only Recover-1,Recover-34 --cap 2",
     "ingest": "--only 10000,100000",
 }
 #: A suite that takes longer than this hangs.
