@@ -80,6 +80,7 @@ def choose_system(
     smoothed: Sequence[xr.Dataset],
     runtime: Runtime,
     *,
+    as_found: Collection[str] = (),
     resamples: int = 20,
     seed: int = 0,
 ) -> ChosenSystem:
@@ -90,6 +91,9 @@ def choose_system(
     searches : mapping of str to sequence of StateSearch
         What was found for each state, with one or several forms of its problem. An equation that fits
         exactly is not put to the test, and its constants stay.
+    as_found : collection of str
+        States whose equations are not tried without a term: something is known about them that the search
+        took care of.
     runtime : Runtime
         Its deadline ends the comparison of systems early; the best so far is returned.
     """
@@ -106,7 +110,8 @@ def choose_system(
         }
     judge = _Judge(trajectories, smoothed, exact)
     beginnings = _beginnings(system, searches, options)
-    best, complete = _exchanged(min(beginnings, key=judge.score), options, judge, clock.until(_TOGETHER))
+    best = min(beginnings, key=judge.score)
+    best, complete = _exchanged(best, options, judge, clock.until(_TOGETHER), as_found)
     finalists = [best, *(other for other in judge.ranking(best) if other != best)][:_FINALISTS]
     fitted: list[tuple[OdeSystem, Refinement]] = []
     for finalist in finalists:
@@ -219,13 +224,18 @@ def _alone(state: str, run: xr.Dataset, smoothed: xr.Dataset, inputs: Sequence[s
 
 
 def _exchanged(
-    best: OdeSystem, options: Mapping[str, Sequence[Candidate]], judge: _Judge, must_stop: Callable[[], bool]
+    best: OdeSystem,
+    options: Mapping[str, Sequence[Candidate]],
+    judge: _Judge,
+    must_stop: Callable[[], bool],
+    as_found: Collection[str],
 ) -> tuple[OdeSystem, bool]:
     """Exchange one equation at a time; return the best system, and whether all had their turn."""
     for _ in range(_ROUNDS):
         before = best
         for state, own in options.items():
-            for rate in (*(c.expression for c in own), *plainer_rates(best.rates[state])):
+            plainer = () if state in as_found else plainer_rates(best.rates[state])
+            for rate in (*(c.expression for c in own), *plainer):
                 if judge.tried >= _TRIALS or must_stop():
                     return best, False
                 if structure_of(rate) != structure_of(best.rates[state]):

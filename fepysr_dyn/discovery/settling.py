@@ -64,6 +64,7 @@ def settle(
         trajectories,
         smoothed,
         runtime,
+        as_found=list(config.priors),
         resamples=config.resamples,
         seed=seed,
     )
