@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.shooting import Equations, Shooting, WindowFit
+from fepysr_dyn.shooting_windows import Windows
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories
 
@@ -74,48 +75,6 @@ class Refinement:
     residuals: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class JudgedWindows:
-    """How well a system follows windows of one length.
-
-    Parameters
-    ----------
-    fit : WindowFit
-        Constants fitted on all windows.
-    shooting : Shooting
-        The windows themselves.
-    """
-
-    fit: WindowFit
-    shooting: Shooting
-
-    def left_out(self) -> Array:
-        """Return the squared residuals of each window under constants fitted without its half of the data.
-
-        Windows take turns, so that each half has a part of every experiment. A window always has its own
-        initial state. A forecast that is worse than that nothing changes counts as that one: what happens
-        once in the data cannot be foretold without it. Those of the fit itself where there is nothing to
-        leave out.
-        """
-        folds = np.arange(len(self.fit.window_chi2)) % 2
-        if len(folds) < 2 or not len(self.fit.theta):
-            return self.fit.window_chi2
-        result = np.full(len(folds), np.inf)
-        for fold in (0, 1):
-            kept = folds != fold
-            fitted = self.shooting.fit(
-                self.fit.theta,
-                starts=self.fit.starts,
-                training=kept,
-                iterations=_FOLD_ITERATIONS,
-                converged=_JUDGED,
-            )
-            if fitted is not None:
-                result[~kept] = fitted.window_chi2[~kept]
-        most = np.maximum(self.shooting.standing_still(), self.fit.window_chi2)
-        return np.asarray(np.fmin(result, most), dtype=np.float64)
-
-
 def refine(
     system: OdeSystem,
     trajectories: Trajectories,
@@ -142,7 +101,7 @@ def refine(
     """
     equations = Equations.of(system, held)
     guesses = [_filled(run, system.states) for run in (smoothed or trajectories)]
-    data = [np.vstack([run[state].to_numpy() for state in system.states]) for run in trajectories]
+    data = [_measured(run, system.states) for run in trajectories]
     initial = tuple(guess[:, 0] for guess in guesses)
     theta = np.array(equations.values)
     longest = max(values.shape[1] for values in data)
@@ -150,7 +109,7 @@ def refine(
     fit: WindowFit | None = None
     message, followed = "", 0
     while True:
-        shooting = Shooting(equations, trajectories, data, guesses, window)
+        shooting = Shooting(equations, Windows.over(trajectories, data, guesses, window))
         attempt = _best_start(shooting, theta) if fit is None else shooting.fit(fit.theta)
         if attempt is None or (fit is not None and not attempt.is_as_good_as(fit)):
             reached = f"windows of {window // 2} samples" if fit else "no window at all"
@@ -180,26 +139,62 @@ def refine(
     )
 
 
-def judge_windows(
-    system: OdeSystem,
-    trajectories: Trajectories,
-    smoothed: Sequence[xr.Dataset],
-    held: Collection[str] = (),
-) -> JudgedWindows | None:
-    """Fit constants on windows of one length; None for a system that cannot follow a window.
+class WindowJudge:
+    """Windows of one length that tell candidate systems apart: the same ones, with free initial states.
 
-    This is what tells candidate systems apart: the same windows with the same free initial states for all.
+    Parameters
+    ----------
+    smoothed : sequence of datasets
+        Smoothed states per experiment for the first guess of the windows' initial states.
+    held : collection of str
+        States whose rates stay as they are.
+
+    Attributes
+    ----------
+    windows : Windows
+        What systems are told apart by.
     """
-    equations = Equations.of(system, held)
-    guesses = [_filled(run, system.states) for run in smoothed]
-    data = [np.vstack([run[state].to_numpy() for state in system.states]) for run in trajectories]
-    first = Shooting(equations, trajectories, data, guesses, _FIRST_WINDOW)
-    short = first.fit(np.array(equations.values), converged=_JUDGED)
-    if short is None:
-        return None
-    shooting = Shooting(equations, trajectories, data, guesses, _JUDGING_WINDOW)
-    fit = shooting.fit(short.theta, converged=_JUDGED)
-    return None if fit is None else JudgedWindows(fit, shooting)
+
+    def __init__(
+        self, trajectories: Trajectories, smoothed: Sequence[xr.Dataset], held: Collection[str] = ()
+    ) -> None:
+        states = trajectories.states
+        guesses = [_filled(run, states) for run in smoothed]
+        data = [_measured(run, states) for run in trajectories]
+        self._held = held
+        self._short = Windows.over(trajectories, data, guesses, _FIRST_WINDOW)
+        self.windows = Windows.over(trajectories, data, guesses, _JUDGING_WINDOW)
+
+    def fit(self, system: OdeSystem) -> WindowFit | None:
+        """Fit constants on all windows; None for a system that cannot follow one."""
+        equations = Equations.of(system, self._held)
+        short = Shooting(equations, self._short).fit(np.array(equations.values), converged=_JUDGED)
+        if short is None:
+            return None
+        return Shooting(equations, self.windows).fit(short.theta, converged=_JUDGED)
+
+    def left_out(self, system: OdeSystem, fit: WindowFit) -> Array:
+        """Return the squared residuals of each window under constants fitted without its half of the data.
+
+        Windows take turns, so that each half has a part of every experiment. A window always has its own
+        initial state. A forecast that is worse than that nothing changes counts as that one: what happens
+        once in the data cannot be foretold without it. Those of the fit itself where there is nothing to
+        leave out.
+        """
+        folds = np.arange(len(fit.window_chi2)) % 2
+        if len(folds) < 2 or not len(fit.theta):
+            return fit.window_chi2
+        shooting = Shooting(Equations.of(system, self._held), self.windows)
+        result = np.full(len(folds), np.inf)
+        for fold in (0, 1):
+            kept = folds != fold
+            fitted = shooting.fit(
+                fit.theta, starts=fit.starts, training=kept, iterations=_FOLD_ITERATIONS, converged=_JUDGED
+            )
+            if fitted is not None:
+                result[~kept] = fitted.window_chi2[~kept]
+        most = np.maximum(self.windows.standing_still(), fit.window_chi2)
+        return np.asarray(np.fmin(result, most), dtype=np.float64)
 
 
 def _best_start(shooting: Shooting, theta: Array) -> WindowFit | None:
@@ -217,6 +212,11 @@ def _best_start(shooting: Shooting, theta: Array) -> WindowFit | None:
 def _described(equations: Equations, theta: Array, errors: Array) -> tuple[FittedConstant, ...]:
     rows = zip(equations.owners, theta.tolist(), errors.tolist(), strict=True)
     return tuple(FittedConstant(*row) for row in rows)
+
+
+def _measured(run: xr.Dataset, states: Sequence[str]) -> Array:
+    """Return the states as measured, shape (states, times)."""
+    return np.vstack([run[state].to_numpy() for state in states])
 
 
 def _filled(run: xr.Dataset, states: Sequence[str]) -> Array:

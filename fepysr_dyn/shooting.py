@@ -1,11 +1,12 @@
-"""Shooting windows: pieces of trajectories with free initial states, fitted together with the constants.
+"""Equations fitted to windows: the constants together with the initial state of each window.
 
-Windows and parameter perturbations are integrated together by one compiled loop.
+Windows and parameter perturbations are integrated together by one compiled loop, and the normal equations of
+all windows are solved at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,8 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.expressions import Template, free_constants
 from fepysr_dyn.expressions.tape import Tape, record
-from fepysr_dyn.replay import recorded_inputs
-from fepysr_dyn.shooting_plan import Plan, Steps
+from fepysr_dyn.shooting_windows import Windows
 from fepysr_dyn.system import OdeSystem
-from fepysr_dyn.trajectories import Trajectories
 
 Array = NDArray[np.float64]
 
@@ -91,42 +90,28 @@ class WindowFit:
         return self.chi2 / self.samples <= 2.0 * other.chi2 / other.samples + 1e-18
 
 
+@dataclass(frozen=True)
+class _Linearised:
+    """Residuals and their slopes, one row per window; nothing where nothing was measured.
+
+    Parameters
+    ----------
+    residual : array, shape (windows, values)
+    by_theta : array, shape (windows, values, constants)
+    by_start : array, shape (windows, values, states)
+    """
+
+    residual: Array
+    by_theta: Array
+    by_start: Array
+
+
 class Shooting:
-    """All windows of one length, integrated together."""
+    """Equations on windows of one length, integrated together."""
 
-    def __init__(
-        self,
-        equations: Equations,
-        trajectories: Trajectories,
-        data: Sequence[Array],
-        guesses: Sequence[Array],
-        window: int,
-    ) -> None:
+    def __init__(self, equations: Equations, windows: Windows) -> None:
         self._equations = equations
-        together = np.concatenate(data, axis=1)
-        self._scale = np.array([np.nanstd(values) or 1.0 for values in together])
-        self._largest = np.nanmax(np.abs(together), axis=1)
-        self._windows: list[tuple[int, slice]] = []
-        steps, targets, starts = [], [], []
-        for index, run in enumerate(trajectories):
-            times = run["time"].to_numpy()
-            stimuli = list(recorded_inputs(run).values())
-            breakpoints = np.asarray(run.attrs["breakpoints"], dtype=float)
-            for first in range(0, max(1, len(times) - 1), window):
-                # A window ends at the first sample of the next one, which ties them together.
-                piece = slice(first, min(first + window + 1, len(times)))
-                self._windows.append((index, piece))
-                steps.append(Steps.over(times[piece], breakpoints, stimuli))
-                targets.append(data[index][:, piece])
-                starts.append(guesses[index][:, first])
-        self._plan = Plan(steps)
-        self._targets = targets
-        self._starts = np.array(starts).T
-
-    def standing_still(self) -> Array:
-        """Return the squared residuals of each window if no state changed in it."""
-        scaled = [target / self._scale[:, None] for target in self._targets]
-        return np.array([np.nansum((own - np.nanmean(own, axis=1, keepdims=True)) ** 2) for own in scaled])
+        self._windows = windows
 
     def fit(
         self,
@@ -149,8 +134,8 @@ class Shooting:
         converged : float
             Share of the sum of squares below which a gain ends the fit.
         """
-        starts = self._starts if starts is None else starts
-        used = np.ones(len(self._windows), dtype=bool) if training is None else training
+        starts = self._windows.starts if starts is None else starts
+        used = np.ones(self._windows.count, dtype=bool) if training is None else training
         try:
             return self._gauss_newton(theta, starts, used, iterations, converged)
         except np.linalg.LinAlgError:
@@ -161,21 +146,21 @@ class Shooting:
         self, theta: Array, starts: Array, used: NDArray[np.bool_], iterations: int, converged: float
     ) -> WindowFit | None:
         damping = 1e-6
-        residual, slope_theta, slope_start = self._linearised(theta, starts)
-        if residual is None:
+        here = self._linearised(theta, starts)
+        if here is None:
             return None
-        chi2 = _sum_of_squares(residual, used)
+        chi2 = _sum_of_squares(here.residual, used)
         for _ in range(iterations):
-            change, changes, _ = _solve(residual, slope_theta, slope_start, damping, used)
+            change, changes, _ = _solve(here, damping, used)
             trial_theta = theta + change
-            trial_starts = starts + changes.T * self._scale[:, None]
+            trial_starts = starts + changes.T * self._windows.scale[:, None]
             trial = self._residuals(trial_theta, trial_starts)
             trial_chi2 = np.inf if trial is None else _sum_of_squares(trial, used)
             if trial_chi2 <= chi2:
                 gain = chi2 - trial_chi2
                 theta, starts, chi2, damping = trial_theta, trial_starts, trial_chi2, damping / 10
-                residual, slope_theta, slope_start = self._linearised(theta, starts)
-                if residual is None:
+                here = self._linearised(theta, starts)
+                if here is None:
                     return None
                 if gain <= converged * chi2:
                     break
@@ -183,110 +168,78 @@ class Shooting:
                 damping *= 10
                 if damping > 1e8:
                     break
-        samples = sum(int(np.isfinite(target).sum()) for target in self._targets)
-        _, _, information = _solve(residual, slope_theta, slope_start, 0.0, used)
+        samples = self._windows.samples
+        _, _, information = _solve(here, 0.0, used)
         freedom = max(1, samples - len(theta) - starts.size)
         covariance = np.linalg.pinv(information) * chi2 / freedom if len(theta) else np.zeros((0, 0))
-        per_window = np.array([float(part @ part) for part in residual])
         errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        return WindowFit(theta, starts, per_window, samples, errors)
+        return WindowFit(theta, starts, np.sum(here.residual**2, axis=1), samples, errors)
 
     def simulated(self, fit: WindowFit) -> list[Array]:
         """Return the fitted states per experiment, put together from the windows."""
-        outputs = self._integrate(fit.theta[:, None], fit.starts[:, :, None])
-        pieces: dict[int, list[Array]] = {}
-        for w, (index, piece) in enumerate(self._windows):
-            count = piece.stop - piece.start
-            pieces.setdefault(index, []).append(outputs[:, w, 0, :count])
-        return [
-            np.concatenate([part[:, :-1] for part in parts[:-1]] + [parts[-1]], axis=1)
-            for parts in pieces.values()
-        ]
+        return self._windows.joined(self._integrate(fit.theta[:, None], fit.starts[:, :, None])[:, :, 0])
 
-    def _residuals(self, theta: Array, starts: Array) -> list[Array] | None:
+    def _residuals(self, theta: Array, starts: Array) -> Array | None:
         outputs = self._integrate(theta[:, None], starts[:, :, None])
-        if not self._stays(outputs):
-            return None
-        return [
-            _flat((outputs[:, w, 0, : target.shape[1]] - target) / self._scale[:, None])
-            for w, target in enumerate(self._targets)
-        ]
+        return self._windows.residuals(outputs)[:, :, 0] if self._stays(outputs) else None
 
-    def _linearised(
-        self, theta: Array, starts: Array
-    ) -> tuple[list[Array], list[Array], list[Array]] | tuple[None, list[Array], list[Array]]:
-        """Return residuals per window and their slopes by differences, which are exact enough for steps."""
-        n, p = len(self._scale), len(theta)
+    def _linearised(self, theta: Array, starts: Array) -> _Linearised | None:
+        """Return residuals and their slopes by differences, which are exact enough for steps."""
+        scale = self._windows.scale
+        n, p = len(scale), len(theta)
         step = _DIFFERENCE * np.maximum(np.abs(theta), 1e-3)
         thetas = np.repeat(theta[:, None], 1 + p + n, axis=1)
         begins = np.repeat(starts[:, :, None], 1 + p + n, axis=2)
         for j in range(p):
             thetas[j, 1 + j] += step[j]
         for i in range(n):
-            begins[i, :, 1 + p + i] += _DIFFERENCE * self._scale[i]
+            begins[i, :, 1 + p + i] += _DIFFERENCE * scale[i]
         outputs = self._integrate(thetas, begins)
         if not self._stays(outputs):
-            return None, [], []
-        residuals, slopes_theta, slopes_start = [], [], []
+            return None
+        residuals = self._windows.residuals(outputs)
         widths = np.concatenate([step, np.full(n, _DIFFERENCE)])
-        for w, target in enumerate(self._targets):
-            found = outputs[:, w, :, : target.shape[1]] / self._scale[:, None, None]
-            present = np.isfinite(target)
-            residuals.append((found[:, 0] - target / self._scale[:, None])[present])
-            slopes = (found[:, 1:] - found[:, :1]) / widths[None, :, None]
-            rows = slopes.transpose(0, 2, 1)[present]
-            slopes_theta.append(rows[:, :p])
-            slopes_start.append(rows[:, p:])
-        return residuals, slopes_theta, slopes_start
+        slopes = (residuals[:, :, 1:] - residuals[:, :, :1]) / widths
+        return _Linearised(residuals[:, :, 0], slopes[:, :, :p], slopes[:, :, p:])
 
     def _stays(self, outputs: Array) -> bool:
         """Return whether all windows were integrated to their ends without running away from all data."""
-        if not self._plan.all_finite(outputs):
+        if not self._windows.plan.all_finite(outputs):
             return False
         size = np.nanmax(np.abs(outputs), axis=(1, 2, 3))
-        return bool(np.all(size <= _FAR * self._largest))
+        return bool(np.all(size <= _FAR * self._windows.largest))
 
     def _integrate(self, theta: Array, starts: Array) -> Array:
         """Return states at the samples of each window, shape (states, windows, variants, samples)."""
-        return self._plan.integrate(self._equations.tape, theta, starts)
+        return self._windows.plan.integrate(self._equations.tape, theta, starts)
 
 
-def _solve(
-    residual: Sequence[Array],
-    slope_theta: Sequence[Array],
-    slope_start: Sequence[Array],
-    damping: float,
-    used: NDArray[np.bool_],
-) -> tuple[Array, Array, Array]:
+def _solve(here: _Linearised, damping: float, used: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
     """Solve the normal equations, the windows' own states eliminated first.
 
     Windows that are not used have no say in the constants. Returns the change of the constants, the changes
     of the initial states (windows, states), and the information matrix of the constants.
     """
-    p, n = slope_theta[0].shape[1], slope_start[0].shape[1]
-    matrix, right = np.zeros((p, p)), np.zeros(p)
-    locals_ = []
-    for r, jt, js, has_say in zip(residual, slope_theta, slope_start, used, strict=True):
-        own = js.T @ js
-        own += damping * np.diag(np.diag(own) + 1e-300) + 1e-14 * np.eye(n)
-        gain = np.linalg.solve(own, np.column_stack([js.T @ jt, js.T @ r]))
-        if has_say:
-            matrix += jt.T @ jt - (jt.T @ js) @ gain[:, :p]
-            right += jt.T @ r - (jt.T @ js) @ gain[:, p]
-        locals_.append(gain)
-    information = matrix.copy()
+    residual, by_theta, by_start = here.residual[:, :, None], here.by_theta, here.by_start
+    p, n = by_theta.shape[2], by_start.shape[2]
+    start_transposed = by_start.transpose(0, 2, 1)
+    own = start_transposed @ by_start
+    diagonal = np.arange(n)
+    own[:, diagonal, diagonal] += damping * (own[:, diagonal, diagonal] + 1e-300) + 1e-14
+    right = start_transposed @ np.concatenate([by_theta, residual], axis=2)
+    gain = np.linalg.solve(own, right)
     if p:
-        matrix += damping * np.diag(np.diag(matrix) + 1e-300)
-        change: Array = -np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-14)[0], dtype=np.float64)
+        has_say = used[:, None, None]
+        theta_transposed = by_theta.transpose(0, 2, 1)
+        mixed = right[:, :, :p].transpose(0, 2, 1)
+        information = np.sum(has_say * (theta_transposed @ by_theta - mixed @ gain[:, :, :p]), axis=0)
+        pull = np.sum(has_say * (theta_transposed @ residual - mixed @ gain[:, :, p:]), axis=0)[:, 0]
+        matrix = information + damping * np.diag(np.diag(information) + 1e-300)
+        change: Array = -np.asarray(np.linalg.lstsq(matrix, pull, rcond=1e-14)[0], dtype=np.float64)
     else:
-        change = np.zeros(0)
-    changes = np.array([-gain[:, p] - gain[:, :p] @ change for gain in locals_])
-    return change, changes, information
+        information, change = np.zeros((0, 0)), np.zeros(0)
+    return change, -gain[:, :, p] - gain[:, :, :p] @ change, information
 
 
-def _sum_of_squares(parts: Sequence[Array], used: NDArray[np.bool_]) -> float:
-    return float(sum(np.nansum(part**2) for part, counts in zip(parts, used, strict=True) if counts))
-
-
-def _flat(values: Array) -> Array:
-    return values[np.isfinite(values)]
+def _sum_of_squares(residual: Array, used: NDArray[np.bool_]) -> float:
+    return float(np.sum(residual[used] ** 2))

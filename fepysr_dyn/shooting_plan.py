@@ -60,6 +60,11 @@ class Plan:
                 self._inputs[k:, :, :, w] = window.inputs[:, -1, -1]
             self._sampled[w, window.sample[window.sample >= 0]] = True
 
+    @property
+    def samples(self) -> int:
+        """Samples of the longest window, its first one included."""
+        return self._sampled.shape[1]
+
     def all_finite(self, outputs: Array) -> bool:
         """Return whether all samples of all windows were reached with finite states."""
         return bool(np.all(np.isfinite(outputs.transpose(0, 1, 3, 2)[:, self._sampled])))
@@ -70,16 +75,14 @@ class Plan:
 
         from fepysr_dyn.shooting_kernel import shoot
 
-        outputs = np.full((*starts.shape, self._sampled.shape[1]), np.nan)
-        registers = np.zeros(tape.registers)
-        registers[len(tape.variables) : tape.first_result] = tape.constants
+        outputs = np.full((*starts.shape, self.samples), np.nan)
         tableau = (np.ascontiguousarray(DOP853.A), np.ascontiguousarray(DOP853.B))
         shoot(
             (tape.operations, tape.first_result, tape.outputs),
+            tape.constants,
             tableau,
             (self._size, self._sample, self._inputs),
             (np.ascontiguousarray(theta), np.ascontiguousarray(starts)),
-            registers,
             outputs,
         )
         return outputs

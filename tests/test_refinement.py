@@ -8,7 +8,8 @@ import pytest
 import fepysr_dyn as fd
 from fepysr_dyn.expressions import parse
 from fepysr_dyn.model_files import system_from_toml
-from fepysr_dyn.refinement import judge_windows, refine
+from fepysr_dyn.refinement import WindowJudge, refine
+from fepysr_dyn.shooting import Equations, Shooting
 from fepysr_dyn.validation import validate
 
 OSCILLATOR = """
@@ -100,33 +101,39 @@ def test_a_system_that_cannot_be_integrated_is_returned_with_the_reason():
 class TestJudging:
     """A system is judged by windows that took no part in the fit of its constants."""
 
-    def judged(self, rates):
+    @pytest.fixture(scope="class")
+    def judge(self):
+        runs = fd.simulate(system_from_toml(OSCILLATOR), noise=0.02, seed=1)
+        return WindowJudge(runs, list(fd.estimate_derivatives(runs)))
+
+    def candidate(self, rates):
         system = system_from_toml(OSCILLATOR)
-        runs = fd.simulate(system, noise=0.02, seed=1)
-        candidate = replace(system, rates={**system.rates, **{k: parse(v) for k, v in rates.items()}})
-        smoothed = list(fd.estimate_derivatives(runs))
-        return judge_windows(candidate, runs, smoothed)
+        return replace(system, rates={**system.rates, **{k: parse(v) for k, v in rates.items()}})
 
-    def test_the_truth_foretells_what_was_left_out_about_as_well_as_what_was_fitted(self):
-        windows = self.judged({})
-        assert windows.left_out().sum() == pytest.approx(windows.fit.chi2, rel=0.2)
+    def test_the_truth_foretells_what_was_left_out_about_as_well_as_what_was_fitted(self, judge):
+        truth = self.candidate({})
+        fit = judge.fit(truth)
+        assert judge.left_out(truth, fit).sum() == pytest.approx(fit.chi2, rel=0.2)
 
-    def test_constants_of_the_training_windows_ignore_the_others(self):
-        windows = self.judged({"x": "0.7*x - 0.5*x*y"})
-        training = np.arange(len(windows.fit.window_chi2)) < 2
-        fit = windows.shooting.fit(windows.fit.theta, starts=windows.fit.starts, training=training)
-        # Without the input the two first windows fit other constants than all windows together.
-        assert fit.window_chi2[training].sum() < windows.fit.window_chi2[training].sum()
-        assert fit.chi2 > windows.fit.chi2
-
-    def test_a_forecast_counts_at_most_as_that_nothing_changes(self):
-        windows = self.judged({"x": "0.7*x - 0.5*x*y", "y": "0.1*x*y - 0.02*y**3"})
-        still = windows.shooting.standing_still()
-        assert np.all(windows.left_out() <= np.maximum(still, windows.fit.window_chi2))
+    def test_a_forecast_counts_at_most_as_that_nothing_changes(self, judge):
+        poor = self.candidate({"x": "0.7*x - 0.5*x*y", "y": "0.1*x*y - 0.02*y**3"})
+        fit = judge.fit(poor)
+        still = judge.windows.standing_still()
         assert np.all(still > 0)
+        assert np.all(judge.left_out(poor, fit) <= np.maximum(still, fit.window_chi2))
 
-    def test_a_system_that_runs_away_has_no_judgement(self):
-        assert self.judged({"x": "x**3*y**3 + 5.0*x**4"}) is None
+    def test_constants_of_the_training_windows_ignore_the_others(self, judge):
+        without_input = self.candidate({"x": "0.7*x - 0.5*x*y"})
+        fit = judge.fit(without_input)
+        training = np.arange(len(fit.window_chi2)) < 2
+        shooting = Shooting(Equations.of(without_input), judge.windows)
+        partial = shooting.fit(fit.theta, starts=fit.starts, training=training)
+        # Without the input the two first windows fit other constants than all windows together.
+        assert partial.window_chi2[training].sum() < fit.window_chi2[training].sum()
+        assert partial.chi2 > fit.chi2
+
+    def test_a_system_that_runs_away_has_no_judgement(self, judge):
+        assert judge.fit(self.candidate({"x": "x**3*y**3 + 5.0*x**4"})) is None
 
 
 def test_rates_that_are_held_stay_as_they_are():

@@ -27,7 +27,7 @@ from fepysr_dyn.discovery.states import StateSearch
 from fepysr_dyn.expressions import complexity
 from fepysr_dyn.integration import SolverOptions
 from fepysr_dyn.measured_system import measured_system
-from fepysr_dyn.refinement import Refinement, judge_windows, refine
+from fepysr_dyn.refinement import Refinement, WindowJudge, refine
 from fepysr_dyn.replay import replay
 from fepysr_dyn.search.front import Candidate
 from fepysr_dyn.system import OdeSystem
@@ -252,9 +252,7 @@ class _Judge:
     def __init__(
         self, trajectories: Trajectories, smoothed: Sequence[xr.Dataset], held: Collection[str]
     ) -> None:
-        self._held = held
-        self._trajectories = trajectories
-        self._smoothed = smoothed
+        self._windows = WindowJudge(trajectories, smoothed, held)
         self._judged: dict[tuple[sympy.Expr, ...], _Judged | None] = {}
         self._shortest = math.inf
 
@@ -278,16 +276,14 @@ class _Judge:
         return [replace(like, rates=dict(zip(like.states, rates, strict=True))) for rates in near]
 
     def _judge(self, system: OdeSystem) -> _Judged | None:
-        windows = judge_windows(system, self._trajectories, self._smoothed, self._held)
-        if windows is None:
+        fit = self._windows.fit(system)
+        if fit is None:
             return None
-        judged = _Judged(
-            windows.fit.window_chi2, windows.fit.samples, len(windows.fit.theta), formula_cost(system)
-        )
+        judged = _Judged(fit.window_chi2, fit.samples, len(fit.theta), formula_cost(system))
         # What is kept out of a fit is never followed better than in it: a system that is worse already
         # needs no second look.
         if _length(judged) < self._shortest:
-            judged = replace(judged, window_chi2=windows.left_out())
+            judged = replace(judged, window_chi2=self._windows.left_out(system, fit))
             self._shortest = min(self._shortest, _length(judged))
         return judged
 

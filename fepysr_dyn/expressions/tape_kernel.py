@@ -59,36 +59,70 @@ def _integer_power(x: float, exponent: int) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def _operation(code: int, x: float, y: float, z: float) -> float:
+    if code == ADD:
+        value = x + y
+    elif code == MULTIPLY:
+        value = x * y
+    elif code == DIVIDE:
+        value = x / y
+    elif code == INTEGER_POWER:
+        value = _integer_power(x, int(y))
+    elif code == POWER:
+        value = x**y if x >= 0.0 or y == math.floor(y) else np.nan
+    elif code < MINIMUM:
+        value = _unary(code, x)
+    elif code == MINIMUM:
+        value = min(x, y)
+    elif code in (MAXIMUM, EITHER):
+        value = max(x, y)
+    elif code == LESS:
+        value = 1.0 if x < y else 0.0
+    elif code == LESS_EQUAL:
+        value = 1.0 if x <= y else 0.0
+    elif code == BOTH:
+        value = x * y
+    else:
+        value = y if x > 0.0 else z
+    return value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def run_tape(operations: Codes, first_result: int, registers: Array) -> None:
     """Carry out all operations on registers whose variables and constants are filled in."""
+    for i in range(operations.shape[0]):
+        operation = operations[i]
+        registers[first_result + i] = _operation(
+            operation[0], registers[operation[1]], registers[operation[2]], registers[operation[3]]
+        )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def run_tape_on_lanes(operations: Codes, first_result: int, registers: Array) -> None:
+    """Carry out all operations on many rows of numbers at once, registers of shape (registers, lanes).
+
+    Each operation is looked up once for all lanes, and the common ones are loops that a processor does
+    several lanes at a time.
+    """
+    lanes = registers.shape[1]
     for i in range(operations.shape[0]):
         code = operations[i, 0]
         x = registers[operations[i, 1]]
         y = registers[operations[i, 2]]
+        value = registers[first_result + i]
         if code == ADD:
-            value = x + y
+            for lane in range(lanes):
+                value[lane] = x[lane] + y[lane]
         elif code == MULTIPLY:
-            value = x * y
+            for lane in range(lanes):
+                value[lane] = x[lane] * y[lane]
         elif code == DIVIDE:
-            value = x / y
-        elif code == INTEGER_POWER:
-            value = _integer_power(x, int(y))
-        elif code == POWER:
-            value = x**y if x >= 0.0 or y == math.floor(y) else np.nan
-        elif code < MINIMUM:
-            value = _unary(code, x)
-        elif code == MINIMUM:
-            value = min(x, y)
-        elif code == MAXIMUM:
-            value = max(x, y)
-        elif code == LESS:
-            value = 1.0 if x < y else 0.0
-        elif code == LESS_EQUAL:
-            value = 1.0 if x <= y else 0.0
-        elif code == BOTH:
-            value = x * y
-        elif code == EITHER:
-            value = max(x, y)
+            for lane in range(lanes):
+                value[lane] = x[lane] / y[lane]
+        elif code == INTEGER_POWER and y[0] == 2.0:
+            for lane in range(lanes):
+                value[lane] = x[lane] * x[lane]
         else:
-            value = y if x > 0.0 else registers[operations[i, 3]]
-        registers[first_result + i] = value
+            z = registers[operations[i, 3]]
+            for lane in range(lanes):
+                value[lane] = _operation(code, x[lane], y[lane], z[lane])

@@ -7,7 +7,7 @@ import sympy
 from fepysr_dyn.errors import ExpressionError
 from fepysr_dyn.expressions import compile_expression, parse
 from fepysr_dyn.expressions.tape import record
-from fepysr_dyn.expressions.tape_kernel import run_tape
+from fepysr_dyn.expressions.tape_kernel import run_tape, run_tape_on_lanes
 
 FORMULAS = [
     "x + 2*y - z/3",
@@ -40,6 +40,17 @@ def test_tape_agrees_with_numpy():
     expected = np.array([compile_expression(e, ["x", "y", "z"])(*points.T) for e in expressions]).T
     found = np.array([evaluate(tape, point) for point in points])
     np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_lanes_agree_with_one_row_of_registers():
+    tape = record([parse(text) for text in FORMULAS], ["x", "y", "z"])
+    points = np.random.default_rng(1).uniform(0.1, 3.0, (50, 3))
+    registers = np.zeros((tape.registers, len(points)))
+    registers[:3] = points.T
+    registers[3 : tape.first_result] = tape.constants[:, None]
+    run_tape_on_lanes(tape.operations, tape.first_result, registers)
+    one_by_one = np.array([evaluate(tape, point) for point in points])
+    np.testing.assert_allclose(registers[tape.outputs].T, one_by_one, rtol=1e-13)
 
 
 @pytest.mark.parametrize("text", ["log(x)", "sqrt(x)", "x**0.5", "1/(x + 1)"])
