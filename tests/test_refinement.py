@@ -98,13 +98,14 @@ def test_a_system_that_cannot_be_integrated_is_returned_with_the_reason():
     assert "no window" in result.message
 
 
+@pytest.fixture(scope="module")
+def judge():
+    runs = fd.simulate(system_from_toml(OSCILLATOR), noise=0.02, seed=1)
+    return WindowJudge(runs, list(fd.estimate_derivatives(runs)))
+
+
 class TestJudging:
     """A system is judged by windows that took no part in the fit of its constants."""
-
-    @pytest.fixture(scope="class")
-    def judge(self):
-        runs = fd.simulate(system_from_toml(OSCILLATOR), noise=0.02, seed=1)
-        return WindowJudge(runs, list(fd.estimate_derivatives(runs)))
 
     def candidate(self, rates):
         system = system_from_toml(OSCILLATOR)

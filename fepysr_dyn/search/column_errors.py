@@ -14,14 +14,17 @@ from dataclasses import replace
 import numpy as np
 import sympy
 
-from fepysr_dyn.expressions import compile_expression
+from fepysr_dyn.expressions import complexity
+from fepysr_dyn.search.evaluation import tree_values
 from fepysr_dyn.search.front import Candidate
+from fepysr_dyn.search.least_squares import refit_expression
 from fepysr_dyn.search.problem import Array, RegressionProblem
-from fepysr_dyn.search.refit import refit_candidate
+from fepysr_dyn.search.rows import column_arrays
 
 #: Laws that are fitted again with their own weights, and how often.
 _CONTENDERS = 15
 _ROUNDS = 2
+_STEPS = 30
 #: Nats of a node of a formula.
 _NODE_COST = 1.5
 #: A law that is not finite one standard error away misses that row by as much as it likes.
@@ -43,17 +46,12 @@ def row_variances(law: sympy.Expr, problem: RegressionProblem) -> Array:
     noise = problem.noise or 0.0
     weights = np.ones(len(problem.target)) if problem.weights is None else problem.weights
     variances = noise**2 * np.mean(weights) / weights
-    function = compile_expression(law, problem.names)
-    columns = list(problem.columns.values())
+    columns = column_arrays(problem)
     with np.errstate(all="ignore"):
-        for position, name in enumerate(problem.names):
-            error = problem.column_errors.get(name)
-            if error is None:
-                continue
-            above, below = (
-                function(*(c + way * error if i == position else c for i, c in enumerate(columns)))
-                for way in (1.0, -1.0)
-            )
+        for name in sorted({symbol.name for symbol in law.free_symbols} & set(problem.column_errors)):
+            error = problem.column_errors[name]
+            above = tree_values(law, {**columns, name: columns[name] + error})
+            below = tree_values(law, {**columns, name: columns[name] - error})
             moved = np.broadcast_to(0.5 * (above - below), variances.shape)
             variances = variances + np.where(np.isfinite(moved), moved, _ANY_ERROR * problem.scale) ** 2
     return np.asarray(variances, dtype=np.float64)
@@ -70,22 +68,22 @@ def weighed_like(law: sympy.Expr, problem: RegressionProblem) -> RegressionProbl
 
 def likeliest(laws: list[Candidate], problem: RegressionProblem) -> sympy.Expr | None:
     """Return the law that explains target and columns best for its length, None if none is finite."""
-    lengths = {law.expression: _description(law, problem) for law in laws}
-    ranked = sorted(laws, key=lambda law: lengths[law.expression])[:_CONTENDERS]
+    lengths = {law.expression: _description(law.expression, problem) for law in laws}
+    ranked = sorted(lengths, key=lambda law: lengths[law])[:_CONTENDERS]
     for _ in range(_ROUNDS):
         for law in list(ranked):
-            again = refit_candidate(law.expression, weighed_like(law.expression, problem), law.engine)
-            if again.expression not in lengths:
-                lengths[again.expression] = _description(again, problem)
+            again, _ = refit_expression(law, weighed_like(law, problem), max_steps=_STEPS)
+            if again not in lengths:
+                lengths[again] = _description(again, problem)
                 ranked.append(again)
-        ranked = sorted(ranked, key=lambda law: lengths[law.expression])[:_CONTENDERS]
-    return ranked[0].expression if ranked and np.isfinite(lengths[ranked[0].expression]) else None
+        ranked = sorted(ranked, key=lambda law: lengths[law])[:_CONTENDERS]
+    return ranked[0] if ranked and np.isfinite(lengths[ranked[0]]) else None
 
 
-def _description(law: Candidate, problem: RegressionProblem) -> float:
+def _description(law: sympy.Expr, problem: RegressionProblem) -> float:
     """Return the negative logarithm of the likelihood, and the length of the formula, in nats."""
-    variances = row_variances(law.expression, problem)
-    values = compile_expression(law.expression, problem.names)(*problem.columns.values())
+    variances = row_variances(law, problem)
     with np.errstate(all="ignore"):
-        misfit = 0.5 * float(np.sum((problem.target - values) ** 2 / variances + np.log(variances)))
-    return misfit + _NODE_COST * law.complexity if np.isfinite(misfit) else float("inf")
+        misses = problem.target - tree_values(law, column_arrays(problem))
+        misfit = 0.5 * float(np.sum(misses**2 / variances + np.log(variances)))
+    return misfit + _NODE_COST * complexity(law) if np.isfinite(misfit) else float("inf")

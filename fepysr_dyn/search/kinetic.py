@@ -130,3 +130,4 @@ def search_rate_laws(session: Session, config: KineticConfig) -> None:
                 return
             session.report(position / len(libraries), title)
             build.grow(beginning)
+        build.polish()

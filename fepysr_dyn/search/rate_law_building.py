@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy
 
-from fepysr_dyn.expressions import Template, complexity
-from fepysr_dyn.search.least_squares import refit, solve_columns
+from fepysr_dyn.search.least_squares import solve_columns
 from fepysr_dyn.search.pairs import best_pairs
 from fepysr_dyn.search.problem import Array
+from fepysr_dyn.search.rate_law_fitting import FittedLaw, RateLawFitter
 from fepysr_dyn.search.rate_laws import Part, RateTerm
-from fepysr_dyn.search.rows import column_arrays, row_weights
 
 if TYPE_CHECKING:
     from fepysr_dyn.search.kinetic import KineticConfig
@@ -32,6 +31,14 @@ _NEAR_BEST = 1.5
 #: A loss so little larger is worth a part less.
 _AS_GOOD = 1.1
 _STEPS = 25
+#: So often a structure is fitted: from another start it may end elsewhere.
+_STARTS = 3
+#: A fit of a structure that was offered before is offered if it is better by this factor.
+_BETTER = 0.999
+#: Laws with a loss so much larger than the best of as many terms are of no use to anybody.
+_OFFERED = 100.0
+#: Structures that are returned as the best ones beside others.
+_RANKED = 6
 
 
 class RateLawBuilder:
@@ -47,13 +54,14 @@ class RateLawBuilder:
         self._session = session
         self._parts = parts
         self._config = config
-        self._columns = column_arrays(session.problem)
-        self._weights = row_weights(session.problem)
-        self._target = session.problem.target * self._weights
+        self._fitter = RateLawFitter(session.problem)
+        self._columns = self._fitter.columns
+        self._target = self._fitter.target
         self._library = library
-        self._matrix = self._values(library)
-        #: The smallest loss so far by number of terms.
-        self._best: dict[int, float] = {}
+        self._matrix = self._fitter.values(library)
+        #: The law with the smallest loss so far by size.
+        self._best: dict[int, tuple[float, list[RateTerm]]] = {}
+        self._known: dict[frozenset[object], _Known] = {}
         self._visited: set[frozenset[object]] = set()
 
     def grow(self, terms: list[RateTerm]) -> None:
@@ -67,21 +75,65 @@ class RateLawBuilder:
             if not ranked:
                 return
             terms = self._reconsidered([*terms, ranked[0]])
-            met = frozenset(term.structure for term in terms)
+            met = _structure(terms)
             if met in self._visited:
                 # From here on it would be the same.
                 return
             self._visited.add(met)
             terms, loss = self._fitted(terms)
-            if not np.isfinite(loss) or self._size(terms) > self._session.problem.max_complexity:
+            if not np.isfinite(loss) or _size(terms) > self._session.problem.max_complexity:
                 return
-            best = self._best.get(len(terms), np.inf)
+            best = self._best_loss(terms)
             if loss < _NEAR_BEST * best:
                 terms, loss = self._with_other_exponents(terms, loss)
-            if loss < best:
+            if loss <= best:
                 terms, loss = self._with_more_parts(terms, loss)
-                self._best[len(terms)] = loss
                 self._eliminated(terms)
+
+    def polish(self) -> None:
+        """Improve the best law of each size by exchanging terms, all constants refitted for every trial.
+
+        A term of the library stands on a grid of half-saturations: without a refit it may look worse than
+        one that was bent to fit. What becomes plainer on the way is improved as well.
+        """
+        polished: dict[int, float] = {}
+        while not self._session.must_stop():
+            changed = [
+                size
+                for size, (loss, terms) in sorted(self._best.items())
+                if loss < polished.get(size, np.inf) and loss <= self._best_loss(terms)
+            ]
+            if not changed:
+                return
+            polished[changed[0]], terms = self._best[changed[0]]
+            terms, _ = self._exchanged(terms, polished[changed[0]])
+            for position, term in enumerate(terms):
+                for plainer in term.plainer():
+                    self._fitted([*terms[:position], plainer, *terms[position + 1 :]])
+            self._eliminated(terms)
+
+    def _best_loss(self, terms: Sequence[RateTerm]) -> float:
+        """Return the smallest loss of a law that is not longer than these terms."""
+        size = _size(terms)
+        return min((loss for other, (loss, _) in self._best.items() if other <= size), default=np.inf)
+
+    def _exchanged(self, terms: list[RateTerm], loss: float) -> tuple[list[RateTerm], float]:
+        """Exchange terms one by one for others that stand in for them best, on and on as long as it helps."""
+        while (better := self._better_exchange(terms, loss)) is not None:
+            terms, loss = better
+        return terms, loss
+
+    def _better_exchange(self, terms: list[RateTerm], loss: float) -> tuple[list[RateTerm], float] | None:
+        for position, term in enumerate(terms):
+            rest = [*terms[:position], *terms[position + 1 :]]
+            for other in self.ranked(rest):
+                if self._session.must_stop():
+                    return None
+                if other.structure != term.structure:
+                    trial, trial_loss = self._fitted([*rest[:position], other, *rest[position:]])
+                    if trial_loss < _WORTH_IT * loss:
+                        return trial, trial_loss
+        return None
 
     def pairs(self) -> list[list[RateTerm]]:
         """Return the pairs of the library's terms that explain the most, each with its own structure."""
@@ -91,7 +143,7 @@ class RateLawBuilder:
         return [[self._library[i], self._library[j]] for i, j in found]
 
     def ranked(self, terms: Sequence[RateTerm]) -> list[RateTerm]:
-        """Return the library's terms that lower the misfit most beside those given, best first."""
+        """Return the library's terms that lower the misfit most beside those given, one of a structure."""
         return self._ranked(self._library, self._matrix, terms)
 
     def _ranked(
@@ -101,14 +153,18 @@ class RateLawBuilder:
         residual, left = self._target, matrix
         sizes = np.linalg.norm(matrix, axis=0)
         if terms:
-            basis, _ = np.linalg.qr(self._values(terms))
+            basis, _ = np.linalg.qr(self._fitter.values(terms))
             residual = residual - basis @ (basis.T @ residual)
             left = left - basis @ (basis.T @ left)
         remaining = np.linalg.norm(left, axis=0)
         usable = remaining > _NEW * sizes
         gains = np.where(usable, (residual @ left) ** 2 / np.where(usable, remaining, 1.0) ** 2, -1.0)
-        order = np.argsort(-gains)[:5]
-        return [library[index] for index in order if gains[index] > 0]
+        best: dict[object, RateTerm] = {}
+        for index in np.argsort(-gains):
+            if len(best) == _RANKED or gains[index] <= 0:
+                break
+            best.setdefault(library[index].structure, library[index])
+        return list(best.values())
 
     def _with_other_exponents(self, terms: list[RateTerm], loss: float) -> tuple[list[RateTerm], float]:
         """Change Hill exponents one by one, on and on as long as that helps."""
@@ -130,7 +186,7 @@ class RateLawBuilder:
                 continue
             rest = [*terms[:position], *terms[position + 1 :]]
             products = [replace(term, parts=(*term.parts, part)) for part in self._parts]
-            best = self._ranked(products, self._values(products), rest)
+            best = self._ranked(products, self._fitter.values(products), rest)
             if not best:
                 continue
             trial, trial_loss = self._fitted([*terms[:position], best[0], *terms[position + 1 :]])
@@ -163,44 +219,60 @@ class RateLawBuilder:
         return terms
 
     def _misfit(self, terms: Sequence[RateTerm]) -> float:
-        values = self._values(terms)
+        values = self._fitter.values(terms)
         residual = values @ solve_columns(values, self._target) - self._target
         return float(residual @ residual)
 
-    def _values(self, terms: Sequence[RateTerm]) -> Array:
-        with np.errstate(all="ignore"):
-            values = np.column_stack([term.values(self._columns) for term in terms])
-        measured = self._session.problem.measure(values) * self._weights[:, None]
-        return np.where(np.isfinite(measured), measured, 0.0)
-
     def _fitted(self, terms: Sequence[RateTerm]) -> tuple[list[RateTerm], float]:
         """Refit all constants of a rate law, offer it, and return its terms with their inner constants."""
-        start = solve_columns(self._values(terms), self._target).tolist()
-        names = [f"c_{i}" for i in range(len(terms))]
-        inner = [[f"k_{i}_{j}" for j in range(len(term.parts))] for i, term in enumerate(terms)]
-        written = [term.expression(list(sympy.symbols(own))) for term, own in zip(terms, inner, strict=True)]
-        law = sympy.Add(*(sympy.Symbol(name) * term for name, term in zip(names, written, strict=True)))
-        levels = [part.level for term in terms for part in term.parts]
-        template = Template(law, (*names, *itertools.chain(*inner)), (*start, *levels))
-        values, loss = refit(template, self._session.problem, max_steps=_STEPS if levels else 1)
+        known = self._known.setdefault(_structure(terms), _Known(list(terms)))
+        if known.fits < _STARTS:
+            known.fits += 1
+            fitted, loss = self._refitted(terms)
+            if loss < known.loss:
+                known.terms, known.loss = fitted, loss
+        return known.terms, known.loss
+
+    def _refitted(self, terms: Sequence[RateTerm]) -> tuple[list[RateTerm], float]:
+        law = self._fitter.fit(terms)
         self._session.spend(_STEPS)
-        rest = iter(values[len(terms) :].tolist())
-        found = [term.with_levels([next(rest) for _ in term.parts]) for term in terms]
-        if not np.isfinite(loss) or any(
-            part.has_pole(self._columns) for term in found for part in term.parts
-        ):
+        found = list(law.terms)
+        if not np.isfinite(law.loss):
             return list(terms), float("inf")
         limits = [term.limit(self._columns) for term in found]
         if limits != found:
             # What looks like a saturation beyond the data may be none.
             simpler, simpler_loss = self._fitted(list(dict.fromkeys(limits)))
-            if simpler_loss < _AS_GOOD * loss:
+            if simpler_loss < _AS_GOOD * law.loss:
                 return simpler, simpler_loss
-        self._session.offer(template.with_values(values.tolist()))
-        return found, loss
+        best = self._best_loss(found)
+        known = self._known.get(_structure(found))
+        if law.loss < _OFFERED * best and (known is None or law.loss < _BETTER * known.loss):
+            self._session.offer(_written(law))
+        if law.loss < best:
+            self._best[_size(found)] = law.loss, found
+        return found, law.loss
 
-    def _size(self, terms: Sequence[RateTerm]) -> int:
-        some = sympy.Float(0.5)
-        return complexity(
-            sympy.Add(*(some * term.expression([some + i] * len(term.parts)) for i, term in enumerate(terms)))
-        )
+
+@dataclass
+class _Known:
+    """The best fit so far of a law with one structure, and how many there were."""
+
+    terms: list[RateTerm]
+    loss: float = float("inf")
+    fits: int = 0
+
+
+def _structure(terms: Sequence[RateTerm]) -> frozenset[object]:
+    """Return what is left of a law without its constants; two terms may have the same structure."""
+    return frozenset(Counter(term.structure for term in terms).items())
+
+
+def _size(terms: Sequence[RateTerm]) -> int:
+    return sum(term.size for term in terms)
+
+
+def _written(law: FittedLaw) -> sympy.Expr:
+    """Return a law as a formula."""
+    terms = (term.expression([sympy.Float(part.level) for part in term.parts]) for term in law.terms)
+    return sympy.Add(*(sympy.Float(c) * term for c, term in zip(law.coefficients, terms, strict=True)))

@@ -45,6 +45,13 @@ class Part:
     rival: str
     level: float
 
+    @property
+    def size(self) -> int:
+        """About how many nodes the part adds to a formula."""
+        power = 1 if self.exponent == 1 else 3
+        above = power + 1 if self.kind in ("saturation", "competition") else 0
+        return above + power + 3 + (2 if self.rival else 0)
+
     def expression(self, level: sympy.Expr) -> sympy.Expr:
         """Return the part with its constant written as given."""
         power = sympy.Symbol(self.column) ** self.exponent
@@ -56,11 +63,16 @@ class Part:
 
     def values(self, columns: Columns) -> Array:
         """Return the part on the rows of the columns."""
-        power = columns[self.column] ** self.exponent
+        rival = columns[self.rival] if self.rival else None
+        top, bottom = self.fraction(columns[self.column] ** self.exponent, rival, self.level)
+        return np.asarray(top / bottom)
+
+    def fraction(self, power: Array, rival: Array | None, level: float) -> tuple[Array | float, Array]:
+        """Return what is above and below the line, from the powers of the column."""
         if self.kind == "exhaustion":
-            return 1.0 / (self.level - power)
-        bottom = power + self.level + (columns[self.rival] if self.rival else 0.0)
-        return (1.0 if self.kind == "inhibition" else power) / bottom
+            return 1.0, level - power
+        bottom = power + level if rival is None else power + rival + level
+        return 1.0 if self.kind == "inhibition" else power, bottom
 
     def has_pole(self, columns: Columns) -> bool:
         """Return whether the part is infinite within the range of a column, zero included."""
@@ -97,6 +109,11 @@ class RateTerm:
         """What is left of the term without its inner constants."""
         return (self.factors, *((part.kind, part.column, part.exponent, part.rival) for part in self.parts))
 
+    @property
+    def size(self) -> int:
+        """About how many nodes the term has as a formula, its coefficient included."""
+        return 2 + 2 * len(self.factors) + sum(part.size for part in self.parts)
+
     def expression(self, levels: Sequence[sympy.Expr]) -> sympy.Expr:
         """Return the term with its inner constants written as given."""
         written = [part.expression(level) for part, level in zip(self.parts, levels, strict=True)]
@@ -126,6 +143,17 @@ class RateTerm:
             else:
                 factors += limit
         return RateTerm(tuple(sorted(factors)), tuple(parts))
+
+    def plainer(self) -> list[RateTerm]:
+        """Return the terms that lack a part, or have its power instead of a saturation."""
+        result = []
+        for i, part in enumerate(self.parts):
+            rest = (*self.parts[:i], *self.parts[i + 1 :])
+            result.append(RateTerm(self.factors, rest))
+            if part.kind in ("saturation", "competition"):
+                power = (part.column,) * part.exponent
+                result.append(RateTerm(tuple(sorted((*self.factors, *power))), rest))
+        return result
 
     def neighbours(self) -> list[RateTerm]:
         """Return the terms in which one Hill exponent is one larger or smaller."""

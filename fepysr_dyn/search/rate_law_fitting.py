@@ -1,0 +1,166 @@
+"""Fits of rate laws: coefficients by linear least squares, inner constants by Gauss-Newton steps on top.
+
+A search tries thousands of laws, so this works on arrays of their terms; nothing symbolic is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from fepysr_dyn.search.least_squares import solve_columns
+from fepysr_dyn.search.problem import Array, RegressionProblem
+from fepysr_dyn.search.rate_laws import RateTerm
+from fepysr_dyn.search.rows import column_arrays, row_weights
+
+_MAX_STEPS = 25
+#: No inner constant changes by more than this factor in a step, in logarithms.
+_LONGEST_STEP = 1.5
+#: A step that lowers the sum of squares by a smaller share ends a fit.
+_CONVERGED = 1e-7
+#: Terms that are so nearly combinations of each other have no coefficients of their own.
+_DEPENDENT = 1e-11
+
+
+@dataclass(frozen=True)
+class FittedLaw:
+    """Terms with fitted inner constants, their coefficients, and the loss (infinite if there is no fit)."""
+
+    terms: tuple[RateTerm, ...]
+    coefficients: Array
+    loss: float
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A law with some inner constants and the coefficients that are best for them."""
+
+    levels: Array
+    coefficients: Array
+    residual: Array
+    basis: Array
+    by_level: Array
+    cost: float
+
+
+class RateLawFitter:
+    """Fits laws to one problem; what terms are made of is computed once."""
+
+    def __init__(self, problem: RegressionProblem) -> None:
+        self._problem = problem
+        self.columns = column_arrays(problem)
+        self._weights = row_weights(problem)
+        self.target = problem.target * self._weights
+        self._products: dict[tuple[str, ...], Array] = {}
+
+    def values(self, terms: Sequence[RateTerm]) -> Array:
+        """Return terms as the problem measures and weighs them, zero where they are not finite."""
+        with np.errstate(all="ignore"):
+            values = np.column_stack([term.values(self.columns) for term in terms])
+        return self._measured(values)
+
+    def fit(self, terms: Sequence[RateTerm]) -> FittedLaw:
+        """Fit all constants of a law, starting from the inner ones of its terms."""
+        start = np.array([part.level for term in terms for part in term.parts])
+        with np.errstate(all="ignore"):
+            here = self._at(terms, start)
+            if here is None:
+                return FittedLaw(tuple(terms), np.zeros(len(terms)), float("inf"))
+            if len(start):
+                here = self._descended(terms, here)
+            values = self._values_and_slopes(terms, here.levels)[0]
+        coefficients = solve_columns(values, self.target)
+        misses = values @ coefficients - self.target
+        loss = float(misses @ misses) / (len(misses) * self._problem.scale**2)
+        fitted = with_levels(terms, here.levels)
+        usable = np.all(np.isfinite(coefficients)) and not any(
+            part.has_pole(self.columns) for term in fitted for part in term.parts
+        )
+        return FittedLaw(tuple(fitted), coefficients, loss if usable else float("inf"))
+
+    def _descended(self, terms: Sequence[RateTerm], here: _Point) -> _Point:
+        """Improve inner constants by damped Gauss-Newton steps in their logarithms."""
+        damping = 1e-3
+        for _ in range(_MAX_STEPS):
+            slopes = here.by_level - here.basis @ (here.basis.T @ here.by_level)
+            normal, pull = slopes.T @ slopes, slopes.T @ here.residual
+            trial: _Point | None = None
+            for _ in range(6):
+                damped = normal + damping * np.diag(np.diag(normal) + 1e-300)
+                step = np.linalg.lstsq(damped, pull, rcond=1e-14)[0] if np.all(np.isfinite(damped)) else pull
+                step = np.clip(np.nan_to_num(step), -_LONGEST_STEP, _LONGEST_STEP)
+                trial = self._at(terms, here.levels * np.exp(step))
+                if trial is not None and trial.cost < here.cost:
+                    break
+                trial = None
+                damping = max(damping, 1e-9) * 10
+            if trial is None:
+                return here
+            gain = 1.0 - trial.cost / here.cost
+            here, damping = trial, damping / 10
+            if gain < _CONVERGED or here.cost == 0.0:
+                return here
+        return here
+
+    def _at(self, terms: Sequence[RateTerm], levels: Array) -> _Point | None:
+        """Return the law with these inner constants; None if its terms have no coefficients of their own."""
+        values, slopes = self._values_and_slopes(terms, levels)
+        sizes = np.linalg.norm(values, axis=0)
+        if not np.all(np.isfinite(sizes)) or np.any(sizes == 0.0):
+            return None
+        basis, triangle = np.linalg.qr(values / sizes)
+        diagonal = np.abs(np.diag(triangle))
+        if np.min(diagonal) < _DEPENDENT * np.max(diagonal):
+            return None
+        along = basis.T @ self.target
+        coefficients = solve_triangular(triangle, along) / sizes
+        residual = self.target - basis @ along
+        owners = [i for i, term in enumerate(terms) for _ in term.parts]
+        return _Point(
+            levels,
+            coefficients,
+            residual,
+            basis,
+            slopes * coefficients[owners] * levels,
+            float(residual @ residual),
+        )
+
+    def _values_and_slopes(self, terms: Sequence[RateTerm], levels: Array) -> tuple[Array, Array]:
+        """Return terms, and their derivatives by their inner constants."""
+        values, slopes = [], []
+        rest = iter(levels.tolist())
+        for term in terms:
+            value = self._product(term.factors)
+            bottoms = []
+            for part in term.parts:
+                rival = self.columns[part.rival] if part.rival else None
+                top, bottom = part.fraction(self._power(part.column, part.exponent), rival, next(rest))
+                value = value * top / bottom
+                bottoms.append(bottom)
+            values.append(value)
+            slopes += [-value / bottom for bottom in bottoms]
+        count = len(terms)
+        measured = self._measured(np.column_stack([*values, *slopes]))
+        return measured[:, :count], measured[:, count:]
+
+    def _product(self, factors: tuple[str, ...]) -> Array:
+        if factors not in self._products:
+            ones = np.ones(len(next(iter(self.columns.values()))))
+            self._products[factors] = np.prod([ones, *(self.columns[name] for name in factors)], axis=0)
+        return self._products[factors]
+
+    def _power(self, column: str, exponent: int) -> Array:
+        return self._product((column,) * exponent)
+
+    def _measured(self, values: Array) -> Array:
+        measured = self._problem.measure(values) * self._weights[:, None]
+        return np.where(np.isfinite(measured), measured, 0.0)
+
+
+def with_levels(terms: Sequence[RateTerm], levels: Array) -> list[RateTerm]:
+    """Return the terms of a law with other inner constants, term by term."""
+    rest = iter(levels.tolist())
+    return [term.with_levels([next(rest) for _ in term.parts]) for term in terms]
