@@ -2,10 +2,11 @@
 
 A derivative says little about a weak term that acts over a long time; the trajectory does. First the
 candidates of each state are judged alone, with the other states as they were measured. The best of them are
-put together: one equation at a time is exchanged for another, or for a plainer one near it, as long as the
-system foretells experiments or stretches of time that were kept out of the fit of its constants better than
-its length costs. The best systems are then fitted to whole experiments, and what follows them best is chosen:
-a system can be good at each step and still lead elsewhere.
+put together first, and then all: a law that is steep where another state is near zero can only be followed
+together with that one. One equation at a time is exchanged for another, or for a plainer one near it, as long
+as the system foretells experiments or stretches of time that were kept out of the fit of its constants better
+than its length costs. The best systems are then fitted to whole experiments, and what follows them best is
+chosen: a system can be good at each step and still lead elsewhere.
 """
 
 from __future__ import annotations
@@ -42,11 +43,13 @@ Array = NDArray[np.float64]
 
 #: Candidates of a front before and after the chosen one that are tried in the system.
 _SHORTER, _LONGER = 6, 3
-#: Candidates of a state that are tried together with those of other states, besides what each search chose.
+#: Candidates of a state that are the first to be tried together with those of other states, besides what each
+#: search chose.
 _SHORTLIST = 6
+#: Rounds of exchanges with the first candidates, and then with all.
 _ROUNDS = 3
 #: Systems that are compared at most.
-_TRIALS = 150
+_TRIALS = 1500
 #: Systems that are fitted to whole experiments at most, if they are so close to the best in nats.
 _FINALISTS = 6
 _CLOSE = 60.0
@@ -54,7 +57,7 @@ _CLOSE = 60.0
 _NEARER = 0.8
 _SECONDS_PER_RUN = 3.0
 #: Shares of the time at which the candidates are judged alone, and at which systems are put together.
-_ALONE, _TOGETHER = 0.4, 0.7
+_ALONE, _TOGETHER = 0.25, 0.75
 #: Description of one node of a formula, in nats, and of a function beyond arithmetic: there are many.
 _NODE_COST = 1.5
 _FUNCTION_COST = 8.0
@@ -102,16 +105,16 @@ def choose_system(
     options = {state: _all_options(found) for state, found in searches.items() if state not in exact}
     if len(searches) > 1:
         options = {
-            state: _shortlisted(
-                searches[state],
-                _best_alone(state, own, trajectories, smoothed, clock.until(_ALONE, i, options)),
-            )
+            state: _best_alone(state, own, trajectories, smoothed, clock.until(_ALONE, i, options))
             for i, (state, own) in enumerate(options.items())
         }
+    first = {state: _shortlisted(searches[state], own[:_SHORTLIST]) for state, own in options.items()}
     judge = _Judge(trajectories, smoothed, exact)
     beginnings = _beginnings(system, searches, options)
     best = min(beginnings, key=judge.score)
-    best, complete = _exchanged(best, options, judge, clock.until(_TOGETHER), as_found)
+    stop = clock.until(_TOGETHER)
+    for offered in (first, options):
+        best, complete = _exchanged(best, offered, judge, stop, as_found)
     finalists = [best, *(other for other in judge.ranking(best) if other != best)][:_FINALISTS]
     fitted: list[tuple[OdeSystem, Refinement]] = []
     for finalist in finalists:
@@ -150,10 +153,7 @@ def _options(search: StateSearch) -> list[Candidate]:
 
 
 def _shortlisted(searches: Sequence[StateSearch], best_alone: Sequence[Candidate]) -> list[Candidate]:
-    """Return the best candidates of a state, and what each search chose.
-
-    A law that is steep where another state is near zero can only be followed together with that one.
-    """
+    """Return the best candidates of a state, and what each search chose."""
     chosen = [search.choice.unsnapped for search in searches]
     return list({structure_of(c.expression): c for c in (*best_alone, *chosen)}.values())
 
@@ -198,7 +198,7 @@ def _best_alone(
     smoothed: Sequence[xr.Dataset],
     must_stop: Callable[[], bool],
 ) -> list[Candidate]:
-    """Return the candidates that follow their own state best while the others move as measured."""
+    """Return the candidates, best first, by how they follow their state while others move as measured."""
     names = [name for name in (*trajectories.states, *trajectories.inputs) if name != state]
     pairs = list(zip(trajectories, smoothed, strict=True))
     alone = Trajectories(tuple(_alone(state, run, known, names) for run, known in pairs))
@@ -209,7 +209,7 @@ def _best_alone(
         if must_stop() and len(scores) >= _SHORTLIST:
             break
         scores[candidate] = judge.score(replace(lonely, rates={state: candidate.expression}))
-    return sorted(scores, key=lambda candidate: scores[candidate])[:_SHORTLIST]
+    return sorted(options, key=lambda candidate: scores.get(candidate, math.inf))
 
 
 def _alone(state: str, run: xr.Dataset, smoothed: xr.Dataset, inputs: Sequence[str]) -> xr.Dataset:
