@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,10 @@ _MOVED_BY = 1.3
 _JUDGED = 1e-4
 #: Iterations of a fit that starts at the optimum of all windows and leaves some out.
 _FOLD_ITERATIONS = 8
+#: Steps from one sample to the next: more for a stiff system, which an explicit method cannot follow else.
+_SUBSTEPS = (1, 4, 16)
+#: Steps are small enough if smaller ones change the misfit by less than this share.
+_SAME_MISFIT = 0.02
 
 
 @dataclass(frozen=True)
@@ -109,14 +114,17 @@ def refine(
     fit: WindowFit | None = None
     message, followed = "", 0
     while True:
-        shooting = Shooting(equations, Windows.over(trajectories, data, guesses, window))
-        attempt = _best_start(shooting, theta) if fit is None else shooting.fit(fit.theta)
+        windows = partial(Windows.over, trajectories, data, guesses, window)
+        if fit is None:
+            attempt = _in_steps(equations, windows, lambda shooting: _best_start(shooting, theta))
+        else:
+            attempt = Shooting(equations, windows(fit.substeps)).fit(fit.theta)
         if attempt is None or (fit is not None and not attempt.is_as_good_as(fit)):
             reached = f"windows of {window // 2} samples" if fit else "no window at all"
             message = f"constants were refitted on {reached}: longer ones did not follow the data"
             break
         fit, followed = attempt, window
-        guesses = shooting.simulated(fit)
+        guesses = Shooting(equations, windows(fit.substeps)).simulated(fit)
         if window >= longest:
             initial = tuple(guess[:, 0] for guess in guesses)
             break
@@ -162,16 +170,26 @@ class WindowJudge:
         guesses = [_filled(run, states) for run in smoothed]
         data = [_measured(run, states) for run in trajectories]
         self._held = held
-        self._short = Windows.over(trajectories, data, guesses, _FIRST_WINDOW)
-        self.windows = Windows.over(trajectories, data, guesses, _JUDGING_WINDOW)
+        self._over = partial(Windows.over, trajectories, data, guesses)
+        self._cuts: dict[tuple[int, int], Windows] = {}
+        self.windows = self._cut(_JUDGING_WINDOW, 1)
 
     def fit(self, system: OdeSystem) -> WindowFit | None:
         """Fit constants on all windows; None for a system that cannot follow one."""
         equations = Equations.of(system, self._held)
-        short = Shooting(equations, self._short).fit(np.array(equations.values), converged=_JUDGED)
+        values = np.array(equations.values)
+        windows = partial(self._cut, _FIRST_WINDOW)
+        short = _in_steps(equations, windows, lambda shooting: shooting.fit(values, converged=_JUDGED))
         if short is None:
             return None
-        return Shooting(equations, self.windows).fit(short.theta, converged=_JUDGED)
+        shooting = Shooting(equations, self._cut(_JUDGING_WINDOW, short.substeps))
+        return shooting.fit(short.theta, converged=_JUDGED)
+
+    def _cut(self, length: int, substeps: int) -> Windows:
+        """Return the windows of one length; they are cut once."""
+        if (length, substeps) not in self._cuts:
+            self._cuts[length, substeps] = self._over(length, substeps)
+        return self._cuts[length, substeps]
 
     def left_out(self, system: OdeSystem, fit: WindowFit) -> Array:
         """Return the squared residuals of each window under constants fitted without its half of the data.
@@ -184,7 +202,8 @@ class WindowJudge:
         folds = np.arange(len(fit.window_chi2)) % 2
         if len(folds) < 2 or not len(fit.theta):
             return fit.window_chi2
-        shooting = Shooting(Equations.of(system, self._held), self.windows)
+        windows = self._cut(_JUDGING_WINDOW, fit.substeps)
+        shooting = Shooting(Equations.of(system, self._held), windows)
         result = np.full(len(folds), np.inf)
         for fold in (0, 1):
             kept = folds != fold
@@ -195,6 +214,21 @@ class WindowJudge:
                 result[~kept] = fitted.window_chi2[~kept]
         most = np.maximum(self.windows.standing_still(), fit.window_chi2)
         return np.asarray(np.fmin(result, most), dtype=np.float64)
+
+
+def _in_steps(
+    equations: Equations,
+    windows: Callable[[int], Windows],
+    fitted: Callable[[Shooting], WindowFit | None],
+) -> WindowFit | None:
+    """Fit with as many steps from sample to sample as it takes: more would not change the misfit."""
+    fit: WindowFit | None = None
+    for substeps in _SUBSTEPS:
+        shooting = Shooting(equations, windows(substeps))
+        if fit is not None and abs(shooting.misfit(fit) - fit.chi2) <= _SAME_MISFIT * fit.chi2:
+            return fit
+        fit = fitted(shooting)
+    return fit
 
 
 def _best_start(shooting: Shooting, theta: Array) -> WindowFit | None:

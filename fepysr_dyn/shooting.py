@@ -72,13 +72,14 @@ class Equations:
 
 @dataclass(frozen=True)
 class WindowFit:
-    """Constants, initial states of the windows, and how well they follow the data."""
+    """Constants, initial states of the windows, and how well they follow the data in so many substeps."""
 
     theta: Array
     starts: Array
     window_chi2: Array
     samples: int
     standard_errors: Array
+    substeps: int
 
     @property
     def chi2(self) -> float:
@@ -173,7 +174,13 @@ class Shooting:
         freedom = max(1, samples - len(theta) - starts.size)
         covariance = np.linalg.pinv(information) * chi2 / freedom if len(theta) else np.zeros((0, 0))
         errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        return WindowFit(theta, starts, np.sum(here.residual**2, axis=1), samples, errors)
+        chi2_by_window = np.sum(here.residual**2, axis=1)
+        return WindowFit(theta, starts, chi2_by_window, samples, errors, self._windows.substeps)
+
+    def misfit(self, fit: WindowFit) -> float:
+        """Return the sum of squared residuals of a fit in these steps; infinite if it cannot be followed."""
+        residual = self._residuals(fit.theta, fit.starts)
+        return float("inf") if residual is None else float(np.sum(residual**2))
 
     def simulated(self, fit: WindowFit) -> list[Array]:
         """Return the fitted states per experiment, put together from the windows."""

@@ -23,12 +23,23 @@ class Steps:
     inputs: Array
 
     @classmethod
-    def over(cls, times: Array, breakpoints: Array, stimuli: Sequence[Callable[[Array], Array]]) -> Steps:
-        """Return the steps over the samples of a window, the stimuli evaluated at all stages."""
+    def over(
+        cls,
+        times: Array,
+        breakpoints: Array,
+        stimuli: Sequence[Callable[[Array], Array]],
+        substeps: int = 1,
+    ) -> Steps:
+        """Return the steps over the samples of a window, the stimuli evaluated at all stages.
+
+        There are so many steps from a sample or breakpoint to the next one as `substeps` says.
+        """
         from scipy.integrate import DOP853
 
         inner = breakpoints[(breakpoints > times[0]) & (breakpoints < times[-1])]
-        grid = np.unique(np.concatenate([times, inner]))
+        corners = np.unique(np.concatenate([times, inner]))
+        within = np.diff(corners)[:, None] * np.arange(substeps) / substeps
+        grid = np.append(corners[:-1, None] + within, corners[-1])
         begin, size = grid[:-1], np.diff(grid)
         sample = np.searchsorted(times, grid[1:])
         reaches = np.isin(grid[1:], times)

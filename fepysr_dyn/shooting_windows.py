@@ -31,6 +31,8 @@ class Windows:
         First guess of the initial states.
     scale, largest : array, shape (states,)
         Spread of each state, and its largest measurement.
+    substeps : int
+        Steps from one sample to the next.
     """
 
     plan: Plan
@@ -39,10 +41,16 @@ class Windows:
     starts: Array
     scale: Array
     largest: Array
+    substeps: int
 
     @classmethod
     def over(
-        cls, trajectories: Trajectories, data: Sequence[Array], guesses: Sequence[Array], length: int
+        cls,
+        trajectories: Trajectories,
+        data: Sequence[Array],
+        guesses: Sequence[Array],
+        length: int,
+        substeps: int = 1,
     ) -> Windows:
         """Cut experiments into windows.
 
@@ -52,6 +60,8 @@ class Windows:
             Measurements of each experiment, and a guess of the states at its samples.
         length : int
             Samples from the beginning of a window to that of the next one.
+        substeps : int
+            Steps from one sample to the next.
         """
         pieces, steps, targets, starts = [], [], [], []
         for index, run in enumerate(trajectories):
@@ -62,7 +72,7 @@ class Windows:
                 # A window ends at the first sample of the next one, which ties them together.
                 piece = slice(first, min(first + length + 1, len(times)))
                 pieces.append((index, piece))
-                steps.append(Steps.over(times[piece], breakpoints, stimuli))
+                steps.append(Steps.over(times[piece], breakpoints, stimuli, substeps))
                 targets.append(data[index][:, piece])
                 starts.append(guesses[index][:, first])
         together = np.concatenate(data, axis=1)
@@ -71,7 +81,9 @@ class Windows:
         for w, target in enumerate(targets):
             padded[:, w, : target.shape[1]] = target
         scale = np.array([np.nanstd(values) or 1.0 for values in together])
-        return cls(plan, pieces, padded, np.array(starts).T, scale, np.nanmax(np.abs(together), axis=1))
+        return cls(
+            plan, pieces, padded, np.array(starts).T, scale, np.nanmax(np.abs(together), axis=1), substeps
+        )
 
     @property
     def count(self) -> int:

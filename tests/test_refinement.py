@@ -144,3 +144,39 @@ def test_rates_that_are_held_stay_as_they_are():
     assert result.system.rates["x"] == start.rates["x"]
     assert {constant.state for constant in result.constants} == {"y"}
     np.testing.assert_allclose(values(result), [-0.8, 0.4], rtol=1e-7)
+
+
+STIFF = """
+[states.fast]
+initial = 2.0
+rate = "600.0*(slow - fast)"
+[states.slow]
+initial = 2.0
+rate = "-0.5*fast"
+[protocol]
+duration = 4
+samples = 100
+"""
+
+
+@pytest.fixture(scope="module")
+def stiff_runs():
+    return fd.simulate(system_from_toml(STIFF), noise=0.01, seed=0)
+
+
+class TestStiffSystems:
+    """Steps as long as the sampling leave the stable region of an explicit method: 24 decays each."""
+
+    def test_finer_steps_follow_what_coarse_ones_cannot(self, stiff_runs):
+        judge = WindowJudge(stiff_runs, list(stiff_runs))
+        fit = judge.fit(system_from_toml(STIFF))
+        assert fit.substeps > 1
+        assert fit.chi2 / fit.samples < 1e-3
+
+    def test_constants_are_refitted(self, stiff_runs):
+        system = system_from_toml(STIFF)
+        start = replace(system, rates={**system.rates, "slow": parse("-0.7*fast")})
+        result = refine(start, stiff_runs)
+        assert result.message == ""
+        (decay,) = (constant.value for constant in result.constants if constant.state == "slow")
+        assert decay == pytest.approx(-0.5, rel=0.02)
