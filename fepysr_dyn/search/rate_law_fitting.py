@@ -59,8 +59,8 @@ class RateLawFitter:
     def values(self, terms: Sequence[RateTerm]) -> Array:
         """Return terms as the problem measures and weighs them, zero where they are not finite."""
         with np.errstate(all="ignore"):
-            values = np.column_stack([term.values(self.columns) for term in terms])
-        return self._measured(values)
+            values = [self._value(term, [part.level for part in term.parts])[0] for term in terms]
+        return self._measured(np.column_stack(values))
 
     def fit(self, terms: Sequence[RateTerm]) -> FittedLaw:
         """Fit all constants of a law, starting from the inner ones of its terms."""
@@ -133,27 +133,29 @@ class RateLawFitter:
         values, slopes = [], []
         rest = iter(levels.tolist())
         for term in terms:
-            value = self._product(term.factors)
-            bottoms = []
-            for part in term.parts:
-                rival = self.columns[part.rival] if part.rival else None
-                top, bottom = part.fraction(self._power(part.column, part.exponent), rival, next(rest))
-                value = value * top / bottom
-                bottoms.append(bottom)
+            value, bottoms = self._value(term, [next(rest) for _ in term.parts])
             values.append(value)
             slopes += [-value / bottom for bottom in bottoms]
         count = len(terms)
         measured = self._measured(np.column_stack([*values, *slopes]))
         return measured[:, :count], measured[:, count:]
 
+    def _value(self, term: RateTerm, levels: Sequence[float]) -> tuple[Array, list[Array]]:
+        """Return a term on the rows, and what is below the line in each of its parts."""
+        value, bottoms = self._product(term.factors), []
+        for part, level in zip(term.parts, levels, strict=True):
+            rival = self.columns[part.rival] if part.rival else None
+            power = self._product((part.column,) * part.exponent)
+            top, bottom = part.fraction(power, rival, level)
+            value = value * top / bottom
+            bottoms.append(bottom)
+        return value, bottoms
+
     def _product(self, factors: tuple[str, ...]) -> Array:
         if factors not in self._products:
             ones = np.ones(len(next(iter(self.columns.values()))))
             self._products[factors] = np.prod([ones, *(self.columns[name] for name in factors)], axis=0)
         return self._products[factors]
-
-    def _power(self, column: str, exponent: int) -> Array:
-        return self._product((column,) * exponent)
 
     def _measured(self, values: Array) -> Array:
         measured = self._problem.measure(values) * self._weights[:, None]

@@ -61,12 +61,6 @@ class Part:
         top = sympy.Integer(1) if self.kind == "inhibition" else power
         return top / (power + rival + level)
 
-    def values(self, columns: Columns) -> Array:
-        """Return the part on the rows of the columns."""
-        rival = columns[self.rival] if self.rival else None
-        top, bottom = self.fraction(columns[self.column] ** self.exponent, rival, self.level)
-        return np.asarray(top / bottom)
-
     def fraction(self, power: Array, rival: Array | None, level: float) -> tuple[Array | float, Array]:
         """Return what is above and below the line, from the powers of the column."""
         if self.kind == "exhaustion":
@@ -118,15 +112,6 @@ class RateTerm:
         """Return the term with its inner constants written as given."""
         written = [part.expression(level) for part, level in zip(self.parts, levels, strict=True)]
         return sympy.Mul(*(sympy.Symbol(name) for name in self.factors), *written)
-
-    def values(self, columns: Columns) -> Array:
-        """Return the term on the rows of the columns."""
-        result = np.ones(len(next(iter(columns.values()))))
-        for name in self.factors:
-            result = result * columns[name]
-        for part in self.parts:
-            result = result * part.values(columns)
-        return result
 
     def with_levels(self, levels: Sequence[float]) -> RateTerm:
         """Return the term with other inner constants."""

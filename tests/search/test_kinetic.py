@@ -21,7 +21,8 @@ def noisy_problem(law, seed, share=0.03):
     rate = sympy.lambdify(list(BOX), parse(law))(*columns.values())
     noise = share * float(np.std(rate))
     target = rate + noise * random.normal(size=len(rate))
-    return RegressionProblem(columns, target, noise=noise, budget=Budget(seconds=30.0))
+    # Room for laws a term longer than those that are looked for, and no more: searches end by themselves.
+    return RegressionProblem(columns, target, noise=noise, budget=Budget(seconds=60.0), max_complexity=24)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -47,6 +48,13 @@ def test_two_signals_at_once():
     assert any(same_structure(c.expression, law, BOX) for c in KineticEngine().search(problem))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_terms_that_others_were_bent_to_replace_are_exchanged_for_them(seed):
+    law = "0.3 + 2*s**2/(s**2 + 0.5) - 1.5*s/(s + e + 0.8)"
+    problem = replace(noisy_problem(law, seed, share=0.02), max_complexity=32)
+    assert any(same_structure(c.expression, parse(law), BOX) for c in KineticEngine().search(problem))
+
+
 def test_a_saturation_beyond_the_data_is_a_line():
     problem = noisy_problem("0.8*s - 0.3*e", 4)
     chosen = choose(KineticEngine().search(problem), problem).unsnapped.expression
@@ -60,14 +68,6 @@ def test_what_changes_its_sign_does_not_saturate():
     columns = {"x": np.linspace(-1, 1, 9), "y": np.linspace(0, 1, 9), "zero": np.zeros(9)}
     assert {part.column for part in saturating_parts(columns)} == {"y"}
     assert [term.factors for term in mass_action(["x", "y"])[:3]] == [(), ("x",), ("y",)]
-
-
-def test_values_and_formula_of_a_term_agree():
-    columns = {"s": np.array([0.5, 2.0]), "e": np.array([0.1, 0.7])}
-    term = RateTerm(("e",), (Part("inhibition", "s", 3, "", 0.4), Part("competition", "s", 1, "e", 0.2)))
-    formula = term.expression([sympy.Float(0.4), sympy.Float(0.2)])
-    expected = sympy.lambdify(["s", "e"], formula)(columns["s"], columns["e"])
-    np.testing.assert_allclose(term.values(columns), expected, rtol=1e-14)
 
 
 def test_noise_below_zero_is_cut_and_what_is_negative_is_not():
@@ -100,7 +100,6 @@ def test_limits_of_exhaustion_and_competition():
     assert far.limit(columns) == ()
     assert not near.has_pole(columns)
     assert Part("exhaustion", "s", 1, "", 1.9).has_pole(columns)
-    np.testing.assert_allclose(near.values(columns), [0.5, 2.0])
     assert str(near.expression(sympy.Float(2.5))) == "1/(2.5 - s)"
     assert Part("competition", "s", 1, "e", 0.3).limit(columns) is None
     assert Part("competition", "s", 1, "e", 50.0).limit(columns) == ("s",)
