@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.shooting import Equations, Shooting, WindowFit
+from fepysr_dyn.shooting_plan import Stepping
 from fepysr_dyn.shooting_windows import Windows
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories
@@ -36,8 +37,12 @@ _MOVED_BY = 1.3
 _JUDGED = 1e-4
 #: Iterations of a fit that starts at the optimum of all windows and leaves some out.
 _FOLD_ITERATIONS = 8
-#: Steps from one sample to the next: more for a stiff system, which an explicit method cannot follow else.
-_SUBSTEPS = (1, 4, 16)
+#: How to get from one sample to the next: in more steps for a stiff system, which an explicit method cannot
+#: follow else. To tell systems apart a method of lower order is mostly enough.
+_STEPPINGS = (Stepping(1), Stepping(4), Stepping(16))
+_JUDGING_STEPPINGS = (Stepping(1, precise=False), *_STEPPINGS)
+#: So many of these are tried where a stiff system may wait.
+_QUICK = 2
 #: Steps are small enough if smaller ones change the misfit by less than this share.
 _SAME_MISFIT = 0.02
 
@@ -69,6 +74,8 @@ class Refinement:
         Mean square of the residuals over these windows, in units of each state's spread.
     residuals : mapping of str to float
         Mean square of the residuals of each state over these windows, in its own units.
+    lost : bool
+        Whether longer windows were tried and did not follow the data: some equation is wrong.
     """
 
     system: OdeSystem
@@ -78,6 +85,7 @@ class Refinement:
     window: int = 0
     misfit: float = float("inf")
     residuals: Mapping[str, float] = field(default_factory=dict)
+    lost: bool = False
 
 
 def refine(
@@ -112,19 +120,19 @@ def refine(
     longest = max(values.shape[1] for values in data)
     window = min(_FIRST_WINDOW, longest)
     fit: WindowFit | None = None
-    message, followed = "", 0
+    message, followed, lost = "", 0, False
     while True:
         windows = partial(Windows.over, trajectories, data, guesses, window)
         if fit is None:
-            attempt = _in_steps(equations, windows, lambda shooting: _best_start(shooting, theta))
+            attempt = _in_steps(equations, windows, lambda shooting: _best_start(shooting, theta), _STEPPINGS)
         else:
-            attempt = Shooting(equations, windows(fit.substeps)).fit(fit.theta)
+            attempt = Shooting(equations, windows(fit.stepping)).fit(fit.theta)
         if attempt is None or (fit is not None and not attempt.is_as_good_as(fit)):
             reached = f"windows of {window // 2} samples" if fit else "no window at all"
-            message = f"constants were refitted on {reached}: longer ones did not follow the data"
+            message, lost = f"constants were refitted on {reached}: longer ones did not follow the data", True
             break
         fit, followed = attempt, window
-        guesses = Shooting(equations, windows(fit.substeps)).simulated(fit)
+        guesses = Shooting(equations, windows(fit.stepping)).simulated(fit)
         if window >= longest:
             initial = tuple(guess[:, 0] for guess in guesses)
             break
@@ -133,7 +141,8 @@ def refine(
             break
         window = min(2 * window, longest)
     if fit is None:
-        return Refinement(system, _described(equations, theta, np.full(len(theta), np.nan)), initial, message)
+        constants = _described(equations, theta, np.full(len(theta), np.nan))
+        return Refinement(system, constants, initial, message, lost=True)
     refined = replace(system, rates=equations.with_values(fit.theta))
     misses = np.concatenate([(guess - own) ** 2 for guess, own in zip(guesses, data, strict=True)], axis=1)
     return Refinement(
@@ -144,7 +153,12 @@ def refine(
         window=followed,
         misfit=fit.chi2 / fit.samples,
         residuals=dict(zip(system.states, np.nanmean(misses, axis=1).tolist(), strict=True)),
+        lost=lost,
     )
+
+
+class StiffSystemError(Exception):
+    """A system cannot be followed in few steps."""
 
 
 class WindowJudge:
@@ -171,25 +185,49 @@ class WindowJudge:
         data = [_measured(run, states) for run in trajectories]
         self._held = held
         self._over = partial(Windows.over, trajectories, data, guesses)
-        self._cuts: dict[tuple[int, int], Windows] = {}
-        self.windows = self._cut(_JUDGING_WINDOW, 1)
+        self._cuts: dict[tuple[int, Stepping], Windows] = {}
+        self.windows = self._cut(_JUDGING_WINDOW, _JUDGING_STEPPINGS[0])
 
-    def fit(self, system: OdeSystem) -> WindowFit | None:
-        """Fit constants on all windows; None for a system that cannot follow one."""
+    def fit(self, system: OdeSystem, *, hopeless: float = np.inf, quickly: bool = False) -> WindowFit | None:
+        """Fit constants on all windows; None for a system that cannot follow one.
+
+        Parameters
+        ----------
+        hopeless : float
+            A system whose mean squared residual is larger than this on shorter windows, each with an initial
+            state of its own, is not followed any further: longer ones would only be worse.
+        quickly : bool
+            Do not try finer steps than most systems need.
+
+        Raises
+        ------
+        StiffSystemError
+            If it needs finer steps and was asked to be quick.
+        """
         equations = Equations.of(system, self._held)
         values = np.array(equations.values)
-        windows = partial(self._cut, _FIRST_WINDOW)
-        short = _in_steps(equations, windows, lambda shooting: shooting.fit(values, converged=_JUDGED))
+        cut = partial(self._cut, _FIRST_WINDOW)
+        most = _QUICK if quickly else len(_JUDGING_STEPPINGS)
+        short = _in_steps(
+            equations, cut, lambda shooting: shooting.fit(values, converged=_JUDGED), _JUDGING_STEPPINGS, most
+        )
         if short is None:
             return None
-        shooting = Shooting(equations, self._cut(_JUDGING_WINDOW, short.substeps))
-        return shooting.fit(short.theta, converged=_JUDGED)
+        windows = self._cut(_JUDGING_WINDOW, short.stepping)
+        beginnings = windows.beginnings(self._cut(_FIRST_WINDOW, short.stepping))
+        if short.chi2 > hopeless * short.samples:
+            share = windows.samples / short.samples
+            by_window = share * np.add.reduceat(short.window_chi2, beginnings)
+            return replace(short, window_chi2=by_window, samples=windows.samples)
+        # Where a law is steep, the data are too far from any of its solutions to begin there.
+        starts = short.starts[:, beginnings]
+        return Shooting(equations, windows).fit(short.theta, starts=starts, converged=_JUDGED)
 
-    def _cut(self, length: int, substeps: int) -> Windows:
+    def _cut(self, length: int, stepping: Stepping) -> Windows:
         """Return the windows of one length; they are cut once."""
-        if (length, substeps) not in self._cuts:
-            self._cuts[length, substeps] = self._over(length, substeps)
-        return self._cuts[length, substeps]
+        if (length, stepping) not in self._cuts:
+            self._cuts[length, stepping] = self._over(length, stepping)
+        return self._cuts[length, stepping]
 
     def left_out(self, system: OdeSystem, fit: WindowFit) -> Array:
         """Return the squared residuals of each window under constants fitted without its half of the data.
@@ -202,8 +240,7 @@ class WindowJudge:
         folds = np.arange(len(fit.window_chi2)) % 2
         if len(folds) < 2 or not len(fit.theta):
             return fit.window_chi2
-        windows = self._cut(_JUDGING_WINDOW, fit.substeps)
-        shooting = Shooting(Equations.of(system, self._held), windows)
+        shooting = Shooting(Equations.of(system, self._held), self._cut(_JUDGING_WINDOW, fit.stepping))
         result = np.full(len(folds), np.inf)
         for fold in (0, 1):
             kept = folds != fold
@@ -218,15 +255,22 @@ class WindowJudge:
 
 def _in_steps(
     equations: Equations,
-    windows: Callable[[int], Windows],
+    windows: Callable[[Stepping], Windows],
     fitted: Callable[[Shooting], WindowFit | None],
+    steppings: Sequence[Stepping],
+    most: int | None = None,
 ) -> WindowFit | None:
-    """Fit with as many steps from sample to sample as it takes: more would not change the misfit."""
+    """Fit with as many steps from sample to sample as it takes: more would not change the misfit.
+
+    At most so many steppings are tried if it is said; if that is not enough, `StiffSystemError` is raised.
+    """
     fit: WindowFit | None = None
-    for substeps in _SUBSTEPS:
-        shooting = Shooting(equations, windows(substeps))
+    for position, stepping in enumerate(steppings):
+        shooting = Shooting(equations, windows(stepping))
         if fit is not None and abs(shooting.misfit(fit) - fit.chi2) <= _SAME_MISFIT * fit.chi2:
             return fit
+        if position == most:
+            raise StiffSystemError
         fit = fitted(shooting)
     return fit
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.expressions import Template, free_constants
 from fepysr_dyn.expressions.tape import Tape, record
+from fepysr_dyn.shooting_plan import Stepping
 from fepysr_dyn.shooting_windows import Windows
 from fepysr_dyn.system import OdeSystem
 
@@ -72,14 +73,14 @@ class Equations:
 
 @dataclass(frozen=True)
 class WindowFit:
-    """Constants, initial states of the windows, and how well they follow the data in so many substeps."""
+    """Constants, initial states of the windows, and how well they follow the data in such steps."""
 
     theta: Array
     starts: Array
     window_chi2: Array
     samples: int
     standard_errors: Array
-    substeps: int
+    stepping: Stepping
 
     @property
     def chi2(self) -> float:
@@ -175,7 +176,7 @@ class Shooting:
         covariance = np.linalg.pinv(information) * chi2 / freedom if len(theta) else np.zeros((0, 0))
         errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         chi2_by_window = np.sum(here.residual**2, axis=1)
-        return WindowFit(theta, starts, chi2_by_window, samples, errors, self._windows.substeps)
+        return WindowFit(theta, starts, chi2_by_window, samples, errors, self._windows.stepping)
 
     def misfit(self, fit: WindowFit) -> float:
         """Return the sum of squared residuals of a fit in these steps; infinite if it cannot be followed."""

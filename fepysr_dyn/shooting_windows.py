@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.replay import recorded_inputs
-from fepysr_dyn.shooting_plan import Plan, Steps
+from fepysr_dyn.shooting_plan import Plan, Stepping, Steps
 from fepysr_dyn.trajectories import Trajectories
 
 Array = NDArray[np.float64]
@@ -31,8 +31,8 @@ class Windows:
         First guess of the initial states.
     scale, largest : array, shape (states,)
         Spread of each state, and its largest measurement.
-    substeps : int
-        Steps from one sample to the next.
+    stepping : Stepping
+        How to get from one sample to the next.
     """
 
     plan: Plan
@@ -41,7 +41,7 @@ class Windows:
     starts: Array
     scale: Array
     largest: Array
-    substeps: int
+    stepping: Stepping
 
     @classmethod
     def over(
@@ -50,7 +50,7 @@ class Windows:
         data: Sequence[Array],
         guesses: Sequence[Array],
         length: int,
-        substeps: int = 1,
+        stepping: Stepping,
     ) -> Windows:
         """Cut experiments into windows.
 
@@ -60,8 +60,8 @@ class Windows:
             Measurements of each experiment, and a guess of the states at its samples.
         length : int
             Samples from the beginning of a window to that of the next one.
-        substeps : int
-            Steps from one sample to the next.
+        stepping : Stepping
+            How to get from one sample to the next.
         """
         pieces, steps, targets, starts = [], [], [], []
         for index, run in enumerate(trajectories):
@@ -72,17 +72,17 @@ class Windows:
                 # A window ends at the first sample of the next one, which ties them together.
                 piece = slice(first, min(first + length + 1, len(times)))
                 pieces.append((index, piece))
-                steps.append(Steps.over(times[piece], breakpoints, stimuli, substeps))
+                steps.append(Steps.over(times[piece], breakpoints, stimuli, stepping))
                 targets.append(data[index][:, piece])
                 starts.append(guesses[index][:, first])
         together = np.concatenate(data, axis=1)
-        plan = Plan(steps)
+        plan = Plan(steps, stepping.tableau)
         padded = np.full((len(together), len(pieces), plan.samples), np.nan)
         for w, target in enumerate(targets):
             padded[:, w, : target.shape[1]] = target
         scale = np.array([np.nanstd(values) or 1.0 for values in together])
         return cls(
-            plan, pieces, padded, np.array(starts).T, scale, np.nanmax(np.abs(together), axis=1), substeps
+            plan, pieces, padded, np.array(starts).T, scale, np.nanmax(np.abs(together), axis=1), stepping
         )
 
     @property
@@ -94,6 +94,11 @@ class Windows:
     def samples(self) -> int:
         """Measurements in all windows; the first of a window counts in the one before as well."""
         return int(np.isfinite(self.targets).sum())
+
+    def beginnings(self, shorter: Windows) -> list[int]:
+        """Return the positions of the shorter windows that begin where these do."""
+        position = {(index, piece.start): w for w, (index, piece) in enumerate(shorter.pieces)}
+        return [position[index, piece.start] for index, piece in self.pieces]
 
     def residuals(self, outputs: Array) -> Array:
         """Return misses in spreads, shape (windows, values, variants); zero where nothing was measured.

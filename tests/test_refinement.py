@@ -170,7 +170,7 @@ class TestStiffSystems:
     def test_finer_steps_follow_what_coarse_ones_cannot(self, stiff_runs):
         judge = WindowJudge(stiff_runs, list(stiff_runs))
         fit = judge.fit(system_from_toml(STIFF))
-        assert fit.substeps > 1
+        assert fit.stepping.substeps > 1
         assert fit.chi2 / fit.samples < 1e-3
 
     def test_constants_are_refitted(self, stiff_runs):

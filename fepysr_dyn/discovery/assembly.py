@@ -28,7 +28,7 @@ from fepysr_dyn.discovery.states import StateSearch
 from fepysr_dyn.expressions import complexity
 from fepysr_dyn.integration import SolverOptions
 from fepysr_dyn.measured_system import measured_system
-from fepysr_dyn.refinement import Refinement, WindowJudge, refine
+from fepysr_dyn.refinement import Refinement, StiffSystemError, WindowJudge, refine
 from fepysr_dyn.replay import replay
 from fepysr_dyn.search.front import Candidate
 from fepysr_dyn.system import OdeSystem
@@ -109,12 +109,15 @@ def choose_system(
             for i, (state, own) in enumerate(options.items())
         }
     first = {state: _shortlisted(searches[state], own[:_SHORTLIST]) for state, own in options.items()}
+    last = {state: _unlikely(searches[state], own) for state, own in options.items()}
     judge = _Judge(trajectories, smoothed, exact)
-    beginnings = _beginnings(system, searches, options)
-    best = min(beginnings, key=judge.score)
-    stop = clock.until(_TOGETHER)
-    for offered in (first, options):
-        best, complete = _exchanged(best, offered, judge, stop, as_found)
+    best, beginnings = system, _beginnings(system, searches, options)
+    stop, complete = clock.until(_TOGETHER), False
+    # A stiff system takes as long as many others: these go first.
+    for judge.quickly in (True, False):
+        best = min((best, *beginnings), key=judge.score)
+        for offered in (first, options, last):
+            best, complete = _exchanged(best, offered, judge, stop, as_found)
     finalists = [best, *(other for other in judge.ranking(best) if other != best)][:_FINALISTS]
     fitted: list[tuple[OdeSystem, Refinement]] = []
     for finalist in finalists:
@@ -156,6 +159,13 @@ def _shortlisted(searches: Sequence[StateSearch], best_alone: Sequence[Candidate
     """Return the best candidates of a state, and what each search chose."""
     chosen = [search.choice.unsnapped for search in searches]
     return list({structure_of(c.expression): c for c in (*best_alone, *chosen)}.values())
+
+
+def _unlikely(searches: Sequence[StateSearch], offered: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates of a state that lie far from what was chosen."""
+    known = {structure_of(candidate.expression) for candidate in offered}
+    rest = {structure_of(c.expression): c for search in searches for c in search.front}
+    return [candidate for structure, candidate in rest.items() if structure not in known]
 
 
 def _beginnings(
@@ -205,10 +215,11 @@ def _best_alone(
     judge = _Judge(alone, [_alone(state, known, known, names) for _, known in pairs], ())
     lonely = measured_system("alone", {state: sympy.Integer(0)}, alone)
     scores: dict[Candidate, float] = {}
-    for candidate in options:
-        if must_stop() and len(scores) >= _SHORTLIST:
-            break
-        scores[candidate] = judge.score(replace(lonely, rates={state: candidate.expression}))
+    for judge.quickly in (True, False):
+        for candidate in options:
+            if must_stop() and len(scores) >= _SHORTLIST:
+                break
+            scores[candidate] = judge.score(replace(lonely, rates={state: candidate.expression}))
     return sorted(options, key=lambda candidate: scores.get(candidate, math.inf))
 
 
@@ -247,7 +258,13 @@ def _exchanged(
 
 
 class _Judge:
-    """Description lengths of systems on one data set; each system is fitted once."""
+    """Description lengths of systems on one data set; each system is fitted once.
+
+    Attributes
+    ----------
+    quickly : bool
+        Whether stiff systems count as infinitely long for now, because they would take too much time.
+    """
 
     def __init__(
         self, trajectories: Trajectories, smoothed: Sequence[xr.Dataset], held: Collection[str]
@@ -255,6 +272,8 @@ class _Judge:
         self._windows = WindowJudge(trajectories, smoothed, held)
         self._judged: dict[tuple[sympy.Expr, ...], _Judged | None] = {}
         self._shortest = math.inf
+        self._stiff: set[tuple[sympy.Expr, ...]] = set()
+        self.quickly = False
 
     @property
     def tried(self) -> int:
@@ -265,7 +284,13 @@ class _Judge:
         """Return the description length of data and system in nats; smaller is better."""
         rates = tuple(system.rates.values())
         if rates not in self._judged:
-            self._judged[rates] = self._judge(system)
+            if self.quickly and rates in self._stiff:
+                return math.inf
+            try:
+                self._judged[rates] = self._judge(system)
+            except StiffSystemError:
+                self._stiff.add(rates)
+                return math.inf
         return _length(self._judged[rates])
 
     def ranking(self, like: OdeSystem) -> list[OdeSystem]:
@@ -276,10 +301,13 @@ class _Judge:
         return [replace(like, rates=dict(zip(like.states, rates, strict=True))) for rates in near]
 
     def _judge(self, system: OdeSystem) -> _Judged | None:
-        fit = self._windows.fit(system)
+        formula, samples = formula_cost(system), self._windows.windows.samples
+        # Beyond this even a formula without constants would not be among the best.
+        hopeless = math.exp(min(700.0, 2.0 * (self._shortest + _CLOSE - formula) / samples))
+        fit = self._windows.fit(system, hopeless=hopeless, quickly=self.quickly)
         if fit is None:
             return None
-        judged = _Judged(fit.window_chi2, fit.samples, len(fit.theta), formula_cost(system))
+        judged = _Judged(fit.window_chi2, fit.samples, len(fit.theta), formula)
         # What is kept out of a fit is never followed better than in it: a system that is worse already
         # needs no second look.
         if _length(judged) < self._shortest:

@@ -25,6 +25,8 @@ _REFUTED = 1.5
 _SAME_LAW = 1e-6
 #: Blocks of neighbouring rows, long enough to keep errors that are correlated in time together.
 _BLOCKS = 12
+#: What is left of the confidence in a system that does not follow whole experiments.
+_LOST = 0.5
 #: A system that takes longer for one experiment is not followed any further.
 _SECONDS_PER_RUN = 3.0
 
@@ -44,12 +46,13 @@ def unrefuted(rate: sympy.Expr, problem: RegressionProblem) -> float:
 def share_followed(refined: Refinement, trajectories: Trajectories) -> float:
     """Return the share of experiments that a system can be integrated through.
 
-    A system that blows up under the data it was fitted to has a wrong equation, and nothing says which.
+    A system that blows up under the data it was fitted to has a wrong equation, and nothing says which. The
+    same holds, to a lesser degree, for one that follows stretches of an experiment and not the whole.
     """
     options = SolverOptions(rtol=1e-6, atol=1e-8, time_limit=_SECONDS_PER_RUN)
     runs = list(zip(trajectories, refined.initial, strict=True))
     through = sum(replay(refined.system, run, initial=start, options=options).complete for run, start in runs)
-    return through / len(runs)
+    return through / len(runs) * (_LOST if refined.lost else 1.0)
 
 
 def structure_confidence(search: StateSearch, problem: RegressionProblem, resamples: int, seed: int) -> float:
