@@ -8,8 +8,10 @@ import pytest
 import fepysr_dyn as fd
 from fepysr_dyn.expressions import parse
 from fepysr_dyn.model_files import system_from_toml
-from fepysr_dyn.refinement import WindowJudge, refine
+from fepysr_dyn.refinement import StiffSystemError, WindowJudge, refine
 from fepysr_dyn.shooting import Equations, Shooting
+from fepysr_dyn.shooting_plan import Stepping
+from fepysr_dyn.shooting_windows import Windows
 from fepysr_dyn.validation import validate
 
 OSCILLATOR = """
@@ -133,6 +135,26 @@ class TestJudging:
         assert partial.window_chi2[training].sum() < fit.window_chi2[training].sum()
         assert partial.chi2 > fit.chi2
 
+    def test_steps_of_order_four_do_where_order_eight_says_the_same(self, judge):
+        fit = judge.fit(self.candidate({}))
+        assert not fit.stepping.precise
+        runs = fd.simulate(system_from_toml(OSCILLATOR), noise=0.02, seed=1)
+        values = [np.vstack([run[state].to_numpy() for state in ("x", "y")]) for run in runs]
+        precise = Windows.over(runs, values, values, 64, Stepping())
+        assert Shooting(Equations.of(self.candidate({})), precise).misfit(fit) == pytest.approx(
+            fit.chi2, rel=1e-3
+        )
+
+    def test_a_hopeless_system_is_given_up_on_windows_that_flatter_it(self, judge):
+        wrong = self.candidate({"x": "0.2*x - 0.1*x*y"})
+        whole, early = judge.fit(wrong), judge.fit(wrong, hopeless=1e-4)
+        assert len(early.window_chi2) == len(whole.window_chi2)
+        assert 1e-4 < early.chi2 / early.samples <= whole.chi2 / whole.samples
+
+    def test_a_system_that_is_not_hopeless_is_followed_to_the_end(self, judge):
+        wrong = self.candidate({"x": "0.2*x - 0.1*x*y"})
+        assert judge.fit(wrong, hopeless=10.0).chi2 == judge.fit(wrong).chi2
+
     def test_a_system_that_runs_away_has_no_judgement(self, judge):
         assert judge.fit(self.candidate({"x": "x**3*y**3 + 5.0*x**4"})) is None
 
@@ -173,10 +195,28 @@ class TestStiffSystems:
         assert fit.stepping.substeps > 1
         assert fit.chi2 / fit.samples < 1e-3
 
+    def test_they_can_be_put_off(self, stiff_runs):
+        judge = WindowJudge(stiff_runs, list(stiff_runs))
+        with pytest.raises(StiffSystemError):
+            judge.fit(system_from_toml(STIFF), quickly=True)
+        slow = replace(
+            system_from_toml(STIFF), rates={"fast": parse("-0.5*fast"), "slow": parse("-0.5*slow")}
+        )
+        assert judge.fit(slow, quickly=True).stepping.substeps == 1
+
     def test_constants_are_refitted(self, stiff_runs):
         system = system_from_toml(STIFF)
         start = replace(system, rates={**system.rates, "slow": parse("-0.7*fast")})
         result = refine(start, stiff_runs)
         assert result.message == ""
+        assert not result.lost
         (decay,) = (constant.value for constant in result.constants if constant.state == "slow")
         assert decay == pytest.approx(-0.5, rel=0.02)
+
+
+def test_a_wrong_system_loses_the_data_and_says_so():
+    system = system_from_toml(OSCILLATOR)
+    wrong = replace(system, rates={"x": parse("0.1*x - 0.02*x**2 + 0.1*u"), "y": parse("0.1*x - 0.2*y")})
+    result = refine(wrong, fd.simulate(system))
+    assert result.lost
+    assert "did not follow" in result.message

@@ -35,6 +35,7 @@ def test_a_system_that_blows_up_in_one_of_two_experiments_is_half_followed():
     system = system_from_toml('name = "s"\n[states.x]\ninitial = 1\nrate = "-x - x**2"')
     starts = (np.array([1.0]), np.array([-1.5]))
     assert share_followed(Refinement(system, (), starts), runs) == 0.5
+    assert share_followed(Refinement(system, (), starts, lost=True), runs) < 0.5
 
 
 def test_without_a_stated_error_nothing_is_refuted(problem):
