@@ -23,12 +23,12 @@ import sympy
 from numpy.typing import NDArray
 
 from fepysr_dyn.discovery.confidence import structure_of
+from fepysr_dyn.discovery.judging import SystemJudge, formula_cost
 from fepysr_dyn.discovery.plainer import plainer_rates
 from fepysr_dyn.discovery.states import StateSearch
-from fepysr_dyn.expressions import complexity
 from fepysr_dyn.integration import SolverOptions
 from fepysr_dyn.measured_system import measured_system
-from fepysr_dyn.refinement import Refinement, StiffSystemError, WindowJudge, refine
+from fepysr_dyn.refinement import Refinement, refine
 from fepysr_dyn.replay import replay
 from fepysr_dyn.search.front import Candidate
 from fepysr_dyn.system import OdeSystem
@@ -50,17 +50,13 @@ _SHORTLIST = 6
 _ROUNDS = 3
 #: Systems that are compared at most.
 _TRIALS = 1500
-#: Systems that are fitted to whole experiments at most, if they are so close to the best in nats.
+#: Systems that are fitted to whole experiments at most.
 _FINALISTS = 6
-_CLOSE = 60.0
 #: A system that follows no whole experiment is chosen for being nearer only if it is by this factor.
 _NEARER = 0.8
 _SECONDS_PER_RUN = 3.0
 #: Shares of the time at which the candidates are judged alone, and at which systems are put together.
 _ALONE, _TOGETHER = 0.25, 0.75
-#: Description of one node of a formula, in nats, and of a function beyond arithmetic: there are many.
-_NODE_COST = 1.5
-_FUNCTION_COST = 8.0
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ def choose_system(
         }
     first = {state: _shortlisted(searches[state], own[:_SHORTLIST]) for state, own in options.items()}
     last = {state: _unlikely(searches[state], own) for state, own in options.items()}
-    judge = _Judge(trajectories, smoothed, exact)
+    judge = SystemJudge(trajectories, smoothed, exact)
     best, beginnings = system, _beginnings(system, searches, options)
     stop, complete = clock.until(_TOGETHER), False
     # A stiff system takes as long as many others: these go first.
@@ -212,7 +208,7 @@ def _best_alone(
     names = [name for name in (*trajectories.states, *trajectories.inputs) if name != state]
     pairs = list(zip(trajectories, smoothed, strict=True))
     alone = Trajectories(tuple(_alone(state, run, known, names) for run, known in pairs))
-    judge = _Judge(alone, [_alone(state, known, known, names) for _, known in pairs], ())
+    judge = SystemJudge(alone, [_alone(state, known, known, names) for _, known in pairs], ())
     lonely = measured_system("alone", {state: sympy.Integer(0)}, alone)
     scores: dict[Candidate, float] = {}
     for judge.quickly in (True, False):
@@ -237,7 +233,7 @@ def _alone(state: str, run: xr.Dataset, smoothed: xr.Dataset, inputs: Sequence[s
 def _exchanged(
     best: OdeSystem,
     options: Mapping[str, Sequence[Candidate]],
-    judge: _Judge,
+    judge: SystemJudge,
     must_stop: Callable[[], bool],
     as_found: Collection[str],
 ) -> tuple[OdeSystem, bool]:
@@ -255,116 +251,6 @@ def _exchanged(
         if best is before:
             break
     return best, True
-
-
-class _Judge:
-    """Description lengths of systems on one data set; each system is fitted once.
-
-    Attributes
-    ----------
-    quickly : bool
-        Whether stiff systems count as infinitely long for now, because they would take too much time.
-    """
-
-    def __init__(
-        self, trajectories: Trajectories, smoothed: Sequence[xr.Dataset], held: Collection[str]
-    ) -> None:
-        self._windows = WindowJudge(trajectories, smoothed, held)
-        self._judged: dict[tuple[sympy.Expr, ...], _Judged | None] = {}
-        self._shortest = math.inf
-        self._stiff: set[tuple[sympy.Expr, ...]] = set()
-        self.quickly = False
-
-    @property
-    def tried(self) -> int:
-        """Systems judged so far."""
-        return len(self._judged)
-
-    def score(self, system: OdeSystem) -> float:
-        """Return the description length of data and system in nats; smaller is better."""
-        rates = tuple(system.rates.values())
-        if rates not in self._judged:
-            if self.quickly and rates in self._stiff:
-                return math.inf
-            try:
-                self._judged[rates] = self._judge(system)
-            except StiffSystemError:
-                self._stiff.add(rates)
-                return math.inf
-        return _length(self._judged[rates])
-
-    def ranking(self, like: OdeSystem) -> list[OdeSystem]:
-        """Return the systems judged that are not much worse than the best, best first."""
-        lengths = {rates: _length(judged) for rates, judged in self._judged.items()}
-        limit = min(lengths.values()) + _CLOSE
-        near = sorted((rates for rates in lengths if lengths[rates] <= limit), key=lambda r: lengths[r])
-        return [replace(like, rates=dict(zip(like.states, rates, strict=True))) for rates in near]
-
-    def _judge(self, system: OdeSystem) -> _Judged | None:
-        formula, samples = formula_cost(system), self._windows.windows.samples
-        # Beyond this even a formula without constants would not be among the best.
-        hopeless = math.exp(min(700.0, 2.0 * (self._shortest + _CLOSE - formula) / samples))
-        fit = self._windows.fit(system, hopeless=hopeless, quickly=self.quickly)
-        if fit is None:
-            return None
-        judged = _Judged(fit.window_chi2, fit.samples, len(fit.theta), formula)
-        # What is kept out of a fit is never followed better than in it: a system that is worse already
-        # needs no second look.
-        if _length(judged) < self._shortest:
-            judged = replace(judged, window_chi2=self._windows.left_out(system, fit))
-            self._shortest = min(self._shortest, _length(judged))
-        return judged
-
-    def confidence(self, chosen: OdeSystem, resamples: int, seed: int) -> dict[str, float]:
-        """Return how often each structure of the chosen system wins among all systems tried."""
-        judged = self._judged.get(tuple(chosen.rates.values()))
-        if judged is None or resamples < 1:
-            return dict.fromkeys(chosen.states, 0.0)
-        random = np.random.default_rng(seed)
-        windows = len(judged.window_chi2)
-        wins = dict.fromkeys(chosen.states, 0)
-        for _ in range(resamples):
-            weights = np.bincount(random.integers(0, windows, windows), minlength=windows).astype(float)
-            winner = min(self._judged, key=lambda rates: _length(self._judged[rates], weights))
-            for (state, rate), other in zip(chosen.rates.items(), winner, strict=True):
-                wins[state] += structure_of(rate) == structure_of(other)
-        return {state: count / resamples for state, count in wins.items()}
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """What the description length of a system depends on."""
-
-    window_chi2: Array
-    samples: int
-    constants: int
-    formula: float
-
-
-def formula_cost(system: OdeSystem) -> float:
-    """Return the description of the formulas of a system without their constants, in nats."""
-    return sum(
-        _NODE_COST * complexity(rate) + _FUNCTION_COST * _functions(rate) for rate in system.rates.values()
-    )
-
-
-def _functions(rate: sympy.Expr) -> int:
-    """Return how often a formula leaves arithmetic: functions, roots and powers that vary."""
-    return sum(
-        isinstance(node, sympy.Function) or (node.is_Pow and not node.exp.is_Integer)
-        for node in sympy.preorder_traversal(rate)
-    )
-
-
-def _length(judged: _Judged | None, weights: Array | None = None) -> float:
-    """Return the description length in nats, with windows counted as often as their weights say."""
-    if judged is None:
-        return math.inf
-    counted = (
-        judged.window_chi2 if weights is None else judged.window_chi2[weights > 0] * weights[weights > 0]
-    )
-    misfit = 0.5 * judged.samples * math.log(max(float(np.sum(counted)), 1e-300) / judged.samples)
-    return misfit + 0.5 * judged.constants * math.log(judged.samples) + judged.formula
 
 
 def _most_faithful(
