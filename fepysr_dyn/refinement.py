@@ -229,6 +229,10 @@ class WindowJudge:
             self._cuts[length, stepping] = self._over(length, stepping)
         return self._cuts[length, stepping]
 
+    def fitted(self, system: OdeSystem, fit: WindowFit) -> OdeSystem:
+        """Return the system with the constants of a fit."""
+        return replace(system, rates=Equations.of(system, self._held).with_values(fit.theta))
+
     def left_out(self, system: OdeSystem, fit: WindowFit) -> Array:
         """Return the squared residuals of each window under constants fitted without its half of the data.
 

@@ -5,8 +5,9 @@ candidates of each state are judged alone, with the other states as they were me
 put together first, and then all: a law that is steep where another state is near zero can only be followed
 together with that one. One equation at a time is exchanged for another, or for a plainer one near it, as long
 as the system foretells experiments or stretches of time that were kept out of the fit of its constants better
-than its length costs. The best systems are then fitted to whole experiments, and what follows them best is
-chosen: a system can be good at each step and still lead elsewhere.
+than its length costs. Equations are then searched once more, now that there is a system which tells how much
+an error of a state does to each of them. The best systems are then fitted to whole experiments, and what
+follows them best is chosen: a system can be good at each step and still lead elsewhere.
 """
 
 from __future__ import annotations
@@ -55,8 +56,13 @@ _FINALISTS = 6
 #: A system that follows no whole experiment is chosen for being nearer only if it is by this factor.
 _NEARER = 0.8
 _SECONDS_PER_RUN = 3.0
-#: Shares of the time at which the candidates are judged alone, and at which systems are put together.
-_ALONE, _TOGETHER = 0.25, 0.75
+#: Shares of the time until which candidates are judged alone, and systems are put together.
+_ALONE, _TOGETHER = 0.15, 0.4
+#: The same for searching equations again and for comparing what was found, round by round.
+_AGAIN = ((0.55, 0.65), (0.75, 0.85))
+
+#: (state, its law in the best system so far with constants as found and refitted, runtime)
+SearchAgain = Callable[[str, Sequence[sympy.Expr], "Runtime"], StateSearch]
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,7 @@ def choose_system(
     runtime: Runtime,
     *,
     as_found: Collection[str] = (),
+    again: SearchAgain | None = None,
     resamples: int = 20,
     seed: int = 0,
 ) -> ChosenSystem:
@@ -93,6 +100,8 @@ def choose_system(
     as_found : collection of str
         States whose equations are not tried without a term: something is known about them that the search
         took care of.
+    again : callable, optional
+        Searches the equation of a state once more, knowing laws near the truth.
     runtime : Runtime
         Its deadline ends the comparison of systems early; the best so far is returned.
     """
@@ -107,13 +116,24 @@ def choose_system(
     first = {state: _shortlisted(searches[state], own[:_SHORTLIST]) for state, own in options.items()}
     last = {state: _unlikely(searches[state], own) for state, own in options.items()}
     judge = SystemJudge(trajectories, smoothed, exact)
-    best, beginnings = system, _beginnings(system, searches, options)
-    stop, complete = clock.until(_TOGETHER), False
-    # A stiff system takes as long as many others: these go first.
-    for judge.quickly in (True, False):
-        best = min((best, *beginnings), key=judge.score)
-        for offered in (first, options, last):
-            best, complete = _exchanged(best, offered, judge, stop, as_found)
+    beginnings = [system, *_beginnings(system, searches, options)]
+    stop = clock.until(_TOGETHER)
+    best, complete = _compared(beginnings, (first, options, last), judge, stop, as_found)
+    for searched, compared in _AGAIN:
+        if again is None or runtime.must_stop():
+            break
+        before, nearest = best, judge.fitted(best)
+        found = {
+            state: again(
+                state, (best.rates[state], nearest.rates[state]), clock.runtime(searched, i, options)
+            )
+            for i, state in enumerate(options)
+        }
+        new = {state: _all_options([search]) for state, search in found.items()}
+        rest = {state: _unlikely([search], new[state]) for state, search in found.items()}
+        best, complete = _compared([best], (new, rest, first), judge, clock.until(compared), as_found)
+        if best is before:
+            break
     finalists = [best, *(other for other in judge.ranking(best) if other != best)][:_FINALISTS]
     fitted: list[tuple[OdeSystem, Refinement]] = []
     for finalist in finalists:
@@ -125,6 +145,23 @@ def choose_system(
         )
     best, refined = _most_faithful(fitted, trajectories)
     return ChosenSystem(best, refined, judge.confidence(best, resamples, seed), complete)
+
+
+def _compared(
+    beginnings: Sequence[OdeSystem],
+    offers: Sequence[Mapping[str, Sequence[Candidate]]],
+    judge: SystemJudge,
+    must_stop: Callable[[], bool],
+    as_found: Collection[str],
+) -> tuple[OdeSystem, bool]:
+    """Exchange equations for those offered; return the best system, and whether all had their turn."""
+    best, complete = beginnings[0], False
+    # A stiff system takes as long as many others: these go first.
+    for judge.quickly in (True, False):
+        best = min((best, *beginnings), key=judge.score)
+        for offered in offers:
+            best, complete = _exchanged(best, offered, judge, must_stop, as_found)
+    return best, complete
 
 
 def has_structure(search: StateSearch, rate: sympy.Expr) -> bool:
@@ -180,7 +217,7 @@ def _beginnings(
         for form in range(1, forms)
     ]
     begun = ({s: c.expression for s, c in rates.items()} for rates in (own_best, *by_form))
-    return [system, *(replace(system, rates={**system.rates, **rates}) for rates in begun)]
+    return [replace(system, rates={**system.rates, **rates}) for rates in begun]
 
 
 class _Clock:
@@ -192,9 +229,17 @@ class _Clock:
 
     def until(self, share: float, position: int = 0, parts: Collection[object] = (1,)) -> Callable[[], bool]:
         """Return what says whether a part of a share of the time is over."""
-        part = share * (position + 1) / len(parts)
-        end = self._began + part * (self._runtime.deadline - self._began)
+        end = self._end(share * (position + 1) / len(parts))
         return lambda: time.monotonic() > end or self._runtime.must_stop()
+
+    def runtime(self, share: float, position: int, parts: Collection[object]) -> Runtime:
+        """Return a runtime that ends when such a part of what is left until a share of the time is over."""
+        now = time.monotonic()
+        end = now + (self._end(share) - now) / (len(parts) - position)
+        return replace(self._runtime, deadline=min(max(now, end), self._runtime.deadline), progress=None)
+
+    def _end(self, share: float) -> float:
+        return self._began + share * (self._runtime.deadline - self._began)
 
 
 def _best_alone(

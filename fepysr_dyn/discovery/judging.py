@@ -69,6 +69,11 @@ class SystemJudge:
                 return math.inf
         return _length(self._judged[rates])
 
+    def fitted(self, system: OdeSystem) -> OdeSystem:
+        """Return a system with its constants refitted; as it is if it cannot be followed."""
+        fit = self._windows.fit(system)
+        return system if fit is None else self._windows.fitted(system, fit)
+
     def ranking(self, like: OdeSystem) -> list[OdeSystem]:
         """Return the systems judged that are not much worse than the best, best first."""
         lengths = {rates: _length(judged) for rates, judged in self._judged.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +13,9 @@ from fepysr_dyn.discovery.assembly import choose_system, has_structure
 from fepysr_dyn.discovery.confidence import share_followed, structure_confidence, unrefuted
 from fepysr_dyn.discovery.config import DiscoveryConfig
 from fepysr_dyn.discovery.documents import Settled
-from fepysr_dyn.discovery.forms import POINTWISE
+from fepysr_dyn.discovery.forms import POINTWISE, TOLERANT
 from fepysr_dyn.discovery.problems import all_columns
-from fepysr_dyn.discovery.states import StateSearch, fitted_constants
+from fepysr_dyn.discovery.states import StateSearch, fitted_constants, search_again
 from fepysr_dyn.measured_system import measured_system
 from fepysr_dyn.refinement import Refinement
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
@@ -58,6 +58,10 @@ def settle(
         initial = [np.array([run[state].to_numpy()[0] for state in system.states]) for run in derivatives]
         return Settled(system.rates, dict.fromkeys(own, POINTWISE), tuple(known), tuple(initial), certain)
     smoothed = list(derivatives)
+
+    def again(state: str, laws: Sequence[sympy.Expr], own_runtime: Runtime) -> StateSearch:
+        return search_again(state, problems[state, TOLERANT], laws, config, own_runtime)
+
     best = choose_system(
         system,
         by_state,
@@ -65,6 +69,7 @@ def settle(
         smoothed,
         runtime,
         as_found=list(config.priors),
+        again=again if all((state, TOLERANT) in problems for state in own if state not in exact) else None,
         resamples=config.resamples,
         seed=seed,
     )
@@ -88,9 +93,9 @@ def _searches(state: str, searches: Mapping[SearchKey, StateSearch]) -> list[Sta
 
 
 def _form(rate: sympy.Expr, state: str, searches: Mapping[SearchKey, StateSearch]) -> str:
-    """Return the first form whose search offers a right-hand side."""
+    """Return the first form whose search offers a right-hand side; the last one is searched again."""
     own = {form: search for (owner, form), search in searches.items() if owner == state}
-    return next((form for form, search in own.items() if has_structure(search, rate)), POINTWISE)
+    return next((form for form, search in own.items() if has_structure(search, rate)), list(own)[-1])
 
 
 def _within_bounds(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,10 +11,11 @@ import sympy
 from fepysr_dyn.discovery.config import DiscoveryConfig, EquationPrior
 from fepysr_dyn.discovery.forms import KINETIC, POINTWISE, TOLERANT
 from fepysr_dyn.discovery.problems import unknown_part
-from fepysr_dyn.expressions import free_constants
+from fepysr_dyn.expressions import complexity, free_constants
 from fepysr_dyn.refinement import FittedConstant
-from fepysr_dyn.search.front import ParetoFront, evaluate_candidate
-from fepysr_dyn.search.kinetic import KineticEngine
+from fepysr_dyn.search.column_errors import likeliest, weighed_like
+from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
+from fepysr_dyn.search.kinetic import KineticEngine, without_small_negatives
 from fepysr_dyn.search.portfolio import QUICK, Portfolio
 from fepysr_dyn.search.problem import Budget, RegressionProblem, Runtime, SearchEngine
 from fepysr_dyn.search.refit import ConstantFitter
@@ -75,6 +77,28 @@ def search_state(
         front = engine.search(rest, runtime)
     allowed = _whole(state, front, problem, prior)
     return StateSearch(state, allowed, choose(allowed, problem), features)
+
+
+def search_again(
+    state: str,
+    problem: RegressionProblem,
+    laws: Sequence[sympy.Expr],
+    config: DiscoveryConfig,
+    runtime: Runtime,
+) -> StateSearch:
+    """Search the terms of rate laws once more, with the weights that rows have if a law is near the truth.
+
+    How much a row says depends on how steep the law is there. A law that was chosen on trajectories knows
+    that better than any that was found from derivatives, even if it is not the right one yet. Several may be
+    given; the likeliest counts.
+    """
+    prior = config.prior(state)
+    problem = without_small_negatives(problem)
+    known = likeliest([Candidate(law, complexity(law), float("nan"), "") for law in laws], problem)
+    weighed = weighed_like(laws[0] if known is None else known, problem)
+    front = KineticEngine().search(unknown_part(weighed, prior), runtime)
+    allowed = _whole(state, front, weighed, prior)
+    return StateSearch(state, allowed, choose(allowed, weighed), ())
 
 
 def _searched(
