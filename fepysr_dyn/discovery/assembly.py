@@ -53,6 +53,8 @@ _ROUNDS = 3
 _TRIALS = 1500
 #: Systems that are fitted to whole experiments at most.
 _FINALISTS = 6
+#: A mean squared residual over whole experiments that is so many times that over stretches of them is a miss.
+_MUCH_WORSE = 4.0
 #: A system that follows no whole experiment is chosen for being nearer only if it is by this factor.
 _NEARER = 0.8
 _SECONDS_PER_RUN = 3.0
@@ -301,9 +303,14 @@ def _exchanged(
 def _most_faithful(
     fitted: Sequence[tuple[OdeSystem, Refinement]], trajectories: Trajectories
 ) -> tuple[OdeSystem, Refinement]:
-    """Return the best of those that follow whole experiments, or else the one that stays near them."""
+    """Return the best of those that follow whole experiments, or else the one that stays near them.
+
+    A system that follows all of an experiment much worse than others follow long stretches of it does not
+    count as one that follows it.
+    """
     longest = max(run.sizes["time"] for run in trajectories)
-    whole = [pair for pair in fitted if pair[1].window >= longest]
+    closest = min(refined.misfit for _, refined in fitted)
+    whole = [pair for pair in fitted if pair[1].window >= longest and pair[1].misfit <= _MUCH_WORSE * closest]
     if whole:
         return min(whole, key=lambda pair: _whole_length(pair[0], pair[1], trajectories))
     # The first is the best on windows: only what is clearly nearer takes its place.
