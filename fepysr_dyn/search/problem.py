@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from fepysr_dyn.search.front import ParetoFront
 
 Array = NDArray[np.float64]
+
+#: A measurement operator with a larger share of entries is applied as it is.
+_DENSE = 0.2
 
 BINARY_OPERATORS = ("+", "-", "*", "/", "**")
 UNARY_OPERATORS = (
@@ -122,6 +125,9 @@ class RegressionProblem:
         Positive weights of the squared residuals (for example 1 / standard error squared).
     measurement : array, optional
         Linear measurement operator (weak form), shape (len(target), rows).
+    nuisance : array, optional
+        Orthonormal directions of the target, shape (len(target), count), that other unknowns account for:
+        what a prediction does along them does not count. Only engines that measure by `measure` know of them.
     noise : float, optional
         Standard deviation of the target's error if known; estimated by the selection otherwise.
     column_errors : mapping of str to array
@@ -133,6 +139,7 @@ class RegressionProblem:
     features: tuple[sympy.Expr, ...] = ()
     weights: Array | None = None
     measurement: Array | None = None
+    nuisance: Array | None = None
     noise: float | None = None
     column_errors: Mapping[str, Array] = field(default_factory=dict)
     operators: tuple[str, ...] = DEFAULT_OPERATORS
@@ -157,6 +164,8 @@ class RegressionProblem:
         for name, values in {**self.columns, "the target": self.target}.items():
             if not np.all(np.isfinite(values)):
                 raise DataError(f"column '{name}' holds values that are not finite")
+        if self.nuisance is not None and len(self.nuisance) != expected:
+            raise DataError(f"nuisance directions need {expected} rows, got {len(self.nuisance)}")
         if self.weights is not None and (len(self.weights) != expected or not np.all(self.weights > 0)):
             raise DataError(f"weights must be {expected} positive numbers")
         for name, errors in self.column_errors.items():
@@ -183,9 +192,20 @@ class RegressionProblem:
         spread = float(np.std(self.target))
         return spread or float(np.max(np.abs(self.target))) or 1.0
 
+    @cached_property
+    def _operator(self) -> Any:
+        """The measurement as it is applied fastest: a row that sees a short time only is mostly zeros."""
+        if self.measurement is None or np.count_nonzero(self.measurement) > _DENSE * self.measurement.size:
+            return self.measurement
+        from scipy.sparse import csr_array
+
+        return csr_array(self.measurement)
+
     def measure(self, prediction: Array) -> Array:
-        """Apply the measurement operator to a prediction on the rows."""
-        return prediction if self.measurement is None else self.measurement @ prediction
+        """Apply the measurement operator to a prediction on the rows, or to several side by side."""
+        operator = self._operator if prediction.ndim <= 2 else self.measurement
+        measured: Array = prediction if operator is None else operator @ prediction
+        return measured if self.nuisance is None else measured - self.nuisance @ (self.nuisance.T @ measured)
 
     def loss(self, prediction: Array) -> float:
         """Weighted mean squared error of a prediction on the rows, relative to the target's scale squared."""

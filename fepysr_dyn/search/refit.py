@@ -46,7 +46,7 @@ class ConstantFitter:
         self.template = template
         self._value, self._jacobian = template.functions(problem.names)
         self._columns = [np.asarray(column, dtype=np.float64) for column in problem.columns.values()]
-        self._measurement = problem.measurement
+        self._measure = problem.measure
         weights = np.ones(len(problem.target)) if problem.weights is None else problem.weights
         self._root = np.sqrt(weights / np.sum(weights)) / problem.scale
         self._target = problem.target
@@ -84,14 +84,12 @@ class ConstantFitter:
     def _residual(self, values: Array) -> Array:
         prediction = self._value(values, *self._columns)
         with np.errstate(all="ignore"):
-            measured = prediction if self._measurement is None else self._measurement @ prediction
-            return (measured - self._target) * self._root
+            return (self._measure(prediction) - self._target) * self._root
 
     def _slopes(self, values: Array, free: Array) -> Array:
         jacobian = self._jacobian(values, *self._columns)[:, free]
         jacobian = np.where(np.isfinite(jacobian), jacobian, 0.0)
-        measured = jacobian if self._measurement is None else self._measurement @ jacobian
-        slopes: Array = measured * self._root[:, None]
+        slopes: Array = self._measure(jacobian) * self._root[:, None]
         return slopes
 
     def _errors(self, values: Array, slopes: Array, free: Array, loss: float) -> Array:
