@@ -43,12 +43,16 @@ class KineticConfig:
         Best pairs of terms that one is built from.
     max_columns : int
         Largest library.
+    polish : bool
+        Whether the best law of each size is improved by exchanges before larger libraries are tried: most of
+        the time goes there.
     """
 
     max_terms: int = 6
     starts: int = 2
     pairs: int = 8
     max_columns: int = 2_500
+    polish: bool = True
 
 
 @dataclass(frozen=True)
@@ -130,4 +134,5 @@ def search_rate_laws(session: Session, config: KineticConfig) -> None:
                 return
             session.report(position / len(libraries), title)
             build.grow(beginning)
-        build.polish()
+        if config.polish:
+            build.polish()

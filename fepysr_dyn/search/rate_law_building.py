@@ -245,6 +245,8 @@ class RateLawBuilder:
             simpler, simpler_loss = self._fitted(list(dict.fromkeys(limits)))
             if simpler_loss < _AS_GOOD * law.loss:
                 return simpler, simpler_loss
+            if any(part.runs_away(self._columns) for term in found for part in term.parts):
+                return found, float("inf")
         best = self._best_loss(found)
         known = self._known.get(_structure(found))
         if law.loss < _OFFERED * best and (known is None or law.loss < _BETTER * known.loss):

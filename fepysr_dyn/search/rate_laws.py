@@ -14,14 +14,16 @@ from fepysr_dyn.search.problem import Array
 Kind = Literal["saturation", "inhibition", "exhaustion", "competition"]
 Columns = dict[str, Array]
 
-#: Hill exponents of the library, the largest one ever, and half-saturations as shares of the largest value
-#: of a column.
+#: Hill exponents of the library, all that are reached from these one after the other, and half-saturations as
+#: shares of the largest value of a column. The steep ones stand for switches of any kind.
 _EXPONENTS = (1, 2, 4, 8)
-_LARGEST_EXPONENT = 12
+_LADDER = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48)
 _SHARES = (0.03, 0.1, 0.3, 0.7, 2.0)
 #: A half-saturation so many times as large as all values is not seen, nor an exhaustion that ends so far off.
 _BEYOND = 3.0
 _FAR_OFF = 2.0
+#: One so many times as large stands for something else: a difference of two such parts is about a product.
+_RUNAWAY = 100.0
 
 
 @dataclass(frozen=True)
@@ -75,19 +77,28 @@ class Part:
 
     def limit(self, columns: Columns) -> tuple[str, ...] | None:
         """Return the factors that the part is on these rows, if it is nothing more than that."""
-        largest = float(np.max(columns[self.column])) ** self.exponent
-        if self.rival:
-            largest += float(np.max(columns[self.rival]))
-        if self.level < (_FAR_OFF if self.kind == "exhaustion" else _BEYOND) * largest:
+        if self._reach(columns) < (_FAR_OFF if self.kind == "exhaustion" else _BEYOND):
             return None
         return (self.column,) * self.exponent if self.kind in ("saturation", "competition") else ()
 
+    def runs_away(self, columns: Columns) -> bool:
+        """Return whether the constant is so large that only differences of such parts say anything."""
+        return self._reach(columns) > _RUNAWAY
+
+    def _reach(self, columns: Columns) -> float:
+        """Return the constant relative to the largest that it is added to or subtracted from."""
+        largest = float(np.max(columns[self.column])) ** self.exponent
+        if self.rival:
+            largest += float(np.max(columns[self.rival]))
+        return self.level / largest
+
     def neighbours(self) -> list[Part]:
-        """Return the same part with a Hill exponent one larger and one smaller."""
+        """Return the same part with the next smaller and the next larger Hill exponent."""
         if self.kind in ("exhaustion", "competition"):
             return []
         half = max(self.level, 1e-300) ** (1 / self.exponent)
-        near = [n for n in (self.exponent - 1, self.exponent + 1) if 1 <= n <= _LARGEST_EXPONENT]
+        place = _LADDER.index(self.exponent)
+        near = (*_LADDER[max(0, place - 1) : place], *_LADDER[place + 1 : place + 2])
         return [replace(self, exponent=n, level=half**n) for n in near]
 
 
@@ -141,7 +152,7 @@ class RateTerm:
         return result
 
     def neighbours(self) -> list[RateTerm]:
-        """Return the terms in which one Hill exponent is one larger or smaller."""
+        """Return the terms in which one Hill exponent is the next larger or smaller one."""
         return [
             replace(self, parts=(*self.parts[:i], other, *self.parts[i + 1 :]))
             for i, part in enumerate(self.parts)

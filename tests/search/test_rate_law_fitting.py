@@ -88,3 +88,19 @@ def test_plainer_terms_and_sizes():
     assert HILL.plainer() == [RateTerm(()), RateTerm(("s", "s"))]
     assert DECAY.plainer() == []
     assert RateTerm(()).size < DECAY.size < HILL.size < GATED.size
+
+
+def test_hill_exponents_lead_one_after_the_other_to_switches():
+    part, reached = Part("inhibition", "s", 8, "", 0.5**8), [8]
+    while steeper := [other for other in part.neighbours() if other.exponent > part.exponent]:
+        part = steeper[0]
+        reached.append(part.exponent)
+        # The column at which the switch is half on stays where it is.
+        assert part.level ** (1 / part.exponent) == pytest.approx(0.5)
+    assert reached == sorted(set(reached))
+    assert reached[-1] >= 40
+
+
+@pytest.mark.parametrize(("level", "runs"), [(0.5, False), (2.0, False), (1e5, True)])
+def test_a_constant_far_beyond_the_data_runs_away(level, runs):
+    assert Part("saturation", "s", 1, "", level).runs_away({"s": np.linspace(0.0, 2.0, 9)}) is runs
