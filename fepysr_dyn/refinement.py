@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fepysr_dyn.linearised import LinearisedSystem
 from fepysr_dyn.shooting import Equations, Shooting, WindowFit
 from fepysr_dyn.shooting_plan import Stepping
 from fepysr_dyn.shooting_windows import Windows
@@ -38,13 +39,15 @@ _JUDGED = 1e-4
 #: Iterations of a fit that starts at the optimum of all windows and leaves some out.
 _FOLD_ITERATIONS = 8
 #: How to get from one sample to the next: in more steps for a stiff system, which an explicit method cannot
-#: follow else. To tell systems apart a method of lower order is mostly enough.
+#: follow else. To tell systems apart a method of lower order is enough.
 _STEPPINGS = (Stepping(1), Stepping(4), Stepping(16))
-_JUDGING_STEPPINGS = (Stepping(1, precise=False), *_STEPPINGS)
+_JUDGING_STEPPINGS = (Stepping(1, precise=False), Stepping(4, precise=False), Stepping(16, precise=False))
 #: So many of these are tried where a stiff system may wait.
 _QUICK = 2
-#: Steps are small enough if smaller ones change the misfit by less than this share.
+#: Steps are small enough if smaller ones change the misfit by less than this share; if they change it by less
+#: than that factor, the fit goes on from where it is.
 _SAME_MISFIT = 0.02
+_SIMILAR_MISFIT = 4.0
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,9 @@ def refine(
     while True:
         windows = partial(Windows.over, trajectories, data, guesses, window)
         if fit is None:
-            attempt = _in_steps(equations, windows, lambda shooting: _best_start(shooting, theta), _STEPPINGS)
+            attempt = _in_steps(
+                equations, windows, lambda shooting, _: _best_start(shooting, theta), _STEPPINGS
+            )
         else:
             attempt = Shooting(equations, windows(fit.stepping)).fit(fit.theta)
         if attempt is None or (fit is not None and not attempt.is_as_good_as(fit)):
@@ -175,7 +180,11 @@ class WindowJudge:
     ----------
     windows : Windows
         What systems are told apart by.
+    quick_steppings : sequence of Stepping
+        How systems that are not stiff are followed.
     """
+
+    quick_steppings = _JUDGING_STEPPINGS[:_QUICK]
 
     def __init__(
         self, trajectories: Trajectories, smoothed: Sequence[xr.Dataset], held: Collection[str] = ()
@@ -184,6 +193,7 @@ class WindowJudge:
         guesses = [_filled(run, states) for run in smoothed]
         data = [_measured(run, states) for run in trajectories]
         self._held = held
+        self._trajectories, self._guesses = trajectories, guesses
         self._over = partial(Windows.over, trajectories, data, guesses)
         self._cuts: dict[tuple[int, Stepping], Windows] = {}
         self.windows = self._cut(_JUDGING_WINDOW, _JUDGING_STEPPINGS[0])
@@ -208,9 +218,13 @@ class WindowJudge:
         values = np.array(equations.values)
         cut = partial(self._cut, _FIRST_WINDOW)
         most = _QUICK if quickly else len(_JUDGING_STEPPINGS)
-        short = _in_steps(
-            equations, cut, lambda shooting: shooting.fit(values, converged=_JUDGED), _JUDGING_STEPPINGS, most
-        )
+
+        def fitted(shooting: Shooting, near: WindowFit | None) -> WindowFit | None:
+            if near is None:
+                return shooting.fit(values, converged=_JUDGED)
+            return shooting.fit(near.theta, starts=near.starts, converged=_JUDGED)
+
+        short = _in_steps(equations, cut, fitted, _JUDGING_STEPPINGS, most)
         if short is None:
             return None
         windows = self._cut(_JUDGING_WINDOW, short.stepping)
@@ -232,6 +246,15 @@ class WindowJudge:
     def fitted(self, system: OdeSystem, fit: WindowFit) -> OdeSystem:
         """Return the system with the constants of a fit."""
         return replace(system, rates=Equations.of(system, self._held).with_values(fit.theta))
+
+    def linearised(self, system: OdeSystem) -> LinearisedSystem | None:
+        """Return what small changes of a system's rates do to the samples; None if it cannot be followed."""
+        fit = self.fit(system)
+        if fit is None:
+            return None
+        windows = self._cut(_JUDGING_WINDOW, fit.stepping)
+        outputs = Shooting(Equations.of(system, self._held), windows).on_windows(fit)
+        return LinearisedSystem(self.fitted(system, fit), self._trajectories, windows, outputs, self._guesses)
 
     def left_out(self, system: OdeSystem, fit: WindowFit) -> Array:
         """Return the squared residuals of each window under constants fitted without its half of the data.
@@ -260,22 +283,24 @@ class WindowJudge:
 def _in_steps(
     equations: Equations,
     windows: Callable[[Stepping], Windows],
-    fitted: Callable[[Shooting], WindowFit | None],
+    fitted: Callable[[Shooting, WindowFit | None], WindowFit | None],
     steppings: Sequence[Stepping],
     most: int | None = None,
 ) -> WindowFit | None:
     """Fit with as many steps from sample to sample as it takes: more would not change the misfit.
 
     At most so many steppings are tried if it is said; if that is not enough, `StiffSystemError` is raised.
+    `fitted` is given the fit in larger steps if that is near.
     """
     fit: WindowFit | None = None
     for position, stepping in enumerate(steppings):
         shooting = Shooting(equations, windows(stepping))
-        if fit is not None and abs(shooting.misfit(fit) - fit.chi2) <= _SAME_MISFIT * fit.chi2:
+        misfit = np.inf if fit is None else shooting.misfit(fit)
+        if fit is not None and abs(misfit - fit.chi2) <= _SAME_MISFIT * fit.chi2:
             return fit
         if position == most:
             raise StiffSystemError
-        fit = fitted(shooting)
+        fit = fitted(shooting, fit if fit is not None and misfit <= _SIMILAR_MISFIT * fit.chi2 else None)
     return fit
 
 

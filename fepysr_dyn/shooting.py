@@ -26,6 +26,8 @@ _MAX_ITERATIONS = 30
 _CONVERGED = 1e-10
 #: Relative steps of differences: half of the digits.
 _DIFFERENCE = 1e-7
+#: A constant that becomes smaller than this share of what it was at first is about to vanish.
+_SMALLER = 1e-3
 #: States this many times larger than any sample are running away; squares of them would overflow.
 _FAR = 1e6
 
@@ -148,7 +150,10 @@ class Shooting:
         self, theta: Array, starts: Array, used: NDArray[np.bool_], iterations: int, converged: float
     ) -> WindowFit | None:
         damping = 1e-6
-        here = self._linearised(theta, starts)
+        # A constant keeps the size that it has at first, which may be tiny: the half-saturation of a steep
+        # law is a high power of a number below one.
+        typical = np.where(theta != 0.0, np.abs(theta), 1.0) * _SMALLER
+        here = self._linearised(theta, starts, typical)
         if here is None:
             return None
         chi2 = _sum_of_squares(here.residual, used)
@@ -161,7 +166,7 @@ class Shooting:
             if trial_chi2 <= chi2:
                 gain = chi2 - trial_chi2
                 theta, starts, chi2, damping = trial_theta, trial_starts, trial_chi2, damping / 10
-                here = self._linearised(theta, starts)
+                here = self._linearised(theta, starts, typical)
                 if here is None:
                     return None
                 if gain <= converged * chi2:
@@ -185,17 +190,24 @@ class Shooting:
 
     def simulated(self, fit: WindowFit) -> list[Array]:
         """Return the fitted states per experiment, put together from the windows."""
-        return self._windows.joined(self._integrate(fit.theta[:, None], fit.starts[:, :, None])[:, :, 0])
+        return self._windows.joined(self.on_windows(fit))
+
+    def on_windows(self, fit: WindowFit) -> Array:
+        """Return the fitted states at the samples of each window, shape (states, windows, samples)."""
+        return self._integrate(fit.theta[:, None], fit.starts[:, :, None])[:, :, 0]
 
     def _residuals(self, theta: Array, starts: Array) -> Array | None:
         outputs = self._integrate(theta[:, None], starts[:, :, None])
         return self._windows.residuals(outputs)[:, :, 0] if self._stays(outputs) else None
 
-    def _linearised(self, theta: Array, starts: Array) -> _Linearised | None:
-        """Return residuals and their slopes by differences, which are exact enough for steps."""
+    def _linearised(self, theta: Array, starts: Array, typical: Array) -> _Linearised | None:
+        """Return residuals and their slopes by differences, which are exact enough for steps.
+
+        Constants are moved in proportion to their size, which counts as `typical` at least.
+        """
         scale = self._windows.scale
         n, p = len(scale), len(theta)
-        step = _DIFFERENCE * np.maximum(np.abs(theta), 1e-3)
+        step = _DIFFERENCE * np.maximum(np.abs(theta), typical)
         thetas = np.repeat(theta[:, None], 1 + p + n, axis=1)
         begins = np.repeat(starts[:, :, None], 1 + p + n, axis=2)
         for j in range(p):
