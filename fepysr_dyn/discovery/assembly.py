@@ -5,32 +5,30 @@ candidates of each state are judged alone, with the other states as they were me
 put together first, and then all: a law that is steep where another state is near zero can only be followed
 together with that one. One equation at a time is exchanged for another, or for a plainer one near it, as long
 as the system foretells experiments or stretches of time that were kept out of the fit of its constants better
-than its length costs. Equations are then searched once more, now that there is a system which tells how much
-an error of a state does to each of them. The best systems are then fitted to whole experiments, and what
-follows them best is chosen: a system can be good at each step and still lead elsewhere.
+than its length costs. Equations are then searched again, several times, now that there is a system: near it a
+rate does something known to the samples, which are told from their errors much better than any derivative.
+The best systems are fitted to whole experiments in the end, and what follows these best is chosen.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import sympy
-from numpy.typing import NDArray
 
+from fepysr_dyn.discovery.clock import Clock
 from fepysr_dyn.discovery.confidence import structure_of
-from fepysr_dyn.discovery.judging import SystemJudge, formula_cost
+from fepysr_dyn.discovery.faithfulness import most_faithful
+from fepysr_dyn.discovery.judging import SystemJudge
+from fepysr_dyn.discovery.offered import all_options, first_systems, shortlisted, unlikely
 from fepysr_dyn.discovery.plainer import plainer_rates
 from fepysr_dyn.discovery.states import StateSearch
-from fepysr_dyn.integration import SolverOptions
 from fepysr_dyn.measured_system import measured_system
 from fepysr_dyn.refinement import Refinement, refine
-from fepysr_dyn.replay import replay
 from fepysr_dyn.search.front import Candidate
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories, make_experiment
@@ -38,12 +36,9 @@ from fepysr_dyn.trajectories import Trajectories, make_experiment
 if TYPE_CHECKING:
     import xarray as xr
 
+    from fepysr_dyn.linearised import LinearisedSystem
     from fepysr_dyn.search.problem import Runtime
 
-Array = NDArray[np.float64]
-
-#: Candidates of a front before and after the chosen one that are tried in the system.
-_SHORTER, _LONGER = 6, 3
 #: Candidates of a state that are the first to be tried together with those of other states, besides what each
 #: search chose.
 _SHORTLIST = 6
@@ -53,18 +48,18 @@ _ROUNDS = 3
 _TRIALS = 1500
 #: Systems that are fitted to whole experiments at most.
 _FINALISTS = 6
-#: A mean squared residual over whole experiments that is so many times that over stretches of them is a miss.
-_MUCH_WORSE = 4.0
-#: A system that follows no whole experiment is chosen for being nearer only if it is by this factor.
-_NEARER = 0.8
-_SECONDS_PER_RUN = 3.0
+#: Nats by which a system may be longer and still count as the same.
+_SAME = 1.0
 #: Shares of the time until which candidates are judged alone, and systems are put together.
-_ALONE, _TOGETHER = 0.15, 0.4
+_ALONE, _TOGETHER = 0.12, 0.3
 #: The same for searching equations again and for comparing what was found, round by round.
-_AGAIN = ((0.55, 0.65), (0.75, 0.85))
+_AGAIN = ((0.4, 0.5), (0.6, 0.7), (0.78, 0.87))
 
-#: (state, its law in the best system so far with constants as found and refitted, runtime)
-SearchAgain = Callable[[str, Sequence[sympy.Expr], "Runtime"], StateSearch]
+#: (state, its law in the best system so far, what small changes of that do, runtime) -> what is found from
+#: nothing, and what differs from the law in one term
+SearchAgain = Callable[
+    [str, sympy.Expr, "LinearisedSystem | None", "Runtime"], tuple[StateSearch, list[Candidate]]
+]
 
 
 @dataclass(frozen=True)
@@ -107,46 +102,57 @@ def choose_system(
     runtime : Runtime
         Its deadline ends the comparison of systems early; the best so far is returned.
     """
-    clock = _Clock(runtime)
+    clock = Clock(runtime)
     exact = [state for state, found in searches.items() if found[0].choice.exact]
-    options = {state: _all_options(found) for state, found in searches.items() if state not in exact}
+    options = {state: all_options(found) for state, found in searches.items() if state not in exact}
     if len(searches) > 1:
         options = {
             state: _best_alone(state, own, trajectories, smoothed, clock.until(_ALONE, i, options))
             for i, (state, own) in enumerate(options.items())
         }
-    first = {state: _shortlisted(searches[state], own[:_SHORTLIST]) for state, own in options.items()}
-    last = {state: _unlikely(searches[state], own) for state, own in options.items()}
+    first = {state: shortlisted(searches[state], own[:_SHORTLIST]) for state, own in options.items()}
+    last = {state: unlikely(searches[state], own) for state, own in options.items()}
     judge = SystemJudge(trajectories, smoothed, exact)
-    beginnings = [system, *_beginnings(system, searches, options)]
-    stop = clock.until(_TOGETHER)
-    best, complete = _compared(beginnings, (first, options, last), judge, stop, as_found)
+    beginnings = [system, *first_systems(system, searches, options)]
+    best, complete = _compared(beginnings, (first, options, last), judge, clock.until(_TOGETHER), as_found)
     for searched, compared in _AGAIN:
         if again is None or runtime.must_stop():
             break
-        before, nearest = best, judge.fitted(best)
+        before = best = _with_fitted_constants(best, judge)
+        along = judge.linearised(best)
         found = {
-            state: again(
-                state, (best.rates[state], nearest.rates[state]), clock.runtime(searched, i, options)
-            )
+            state: again(state, best.rates[state], along, clock.runtime(searched, i, options))
             for i, state in enumerate(options)
         }
-        new = {state: _all_options([search]) for state, search in found.items()}
-        rest = {state: _unlikely([search], new[state]) for state, search in found.items()}
-        best, complete = _compared([best], (new, rest, first), judge, clock.until(compared), as_found)
-        if best is before:
+        chosen = {state: search.choice.unsnapped for state, (search, _) in found.items()}
+        new = {
+            state: [chosen[state], *near, *all_options([search])[1:]]
+            for state, (search, near) in found.items()
+        }
+        rest = {state: unlikely([search], new[state]) for state, (search, _) in found.items()}
+        # Two wrong laws may hold each other up: then only both together can be exchanged.
+        at_once = replace(best, rates={**best.rates, **{s: c.expression for s, c in chosen.items()}})
+        best, complete = _compared(
+            [best, at_once], (new, rest, first), judge, clock.until(compared), as_found
+        )
+        if best is before and complete:
             break
     finalists = [best, *(other for other in judge.ranking(best) if other != best)][:_FINALISTS]
-    fitted: list[tuple[OdeSystem, Refinement]] = []
+    refined: list[tuple[OdeSystem, Refinement]] = []
     for finalist in finalists:
-        if fitted and runtime.must_stop():
+        if refined and runtime.must_stop():
             complete = False
             break
-        fitted.append(
-            (finalist, refine(finalist, trajectories, smoothed, held=exact, must_stop=runtime.must_stop))
-        )
-    best, refined = _most_faithful(fitted, trajectories)
-    return ChosenSystem(best, refined, judge.confidence(best, resamples, seed), complete)
+        refinement = refine(finalist, trajectories, smoothed, held=exact, must_stop=runtime.must_stop)
+        refined.append((finalist, refinement))
+    best, refinement = most_faithful(refined, trajectories)
+    return ChosenSystem(best, refinement, judge.confidence(best, resamples, seed), complete)
+
+
+def _with_fitted_constants(system: OdeSystem, judge: SystemJudge) -> OdeSystem:
+    """Return a system with its best constants: what is exchanged in it is then fitted in less time."""
+    fitted = judge.fitted(system)
+    return fitted if judge.score(fitted) <= judge.score(system) + _SAME else system
 
 
 def _compared(
@@ -158,90 +164,13 @@ def _compared(
 ) -> tuple[OdeSystem, bool]:
     """Exchange equations for those offered; return the best system, and whether all had their turn."""
     best, complete = beginnings[0], False
-    # A stiff system takes as long as many others: these go first.
-    for judge.quickly in (True, False):
+    # A stiff system takes as long as many others: these go first. Beside a stiff one all are.
+    for quickly in (False,) if judge.is_stiff(best) else (True, False):
+        judge.quickly = quickly
         best = min((best, *beginnings), key=judge.score)
         for offered in offers:
             best, complete = _exchanged(best, offered, judge, must_stop, as_found)
     return best, complete
-
-
-def has_structure(search: StateSearch, rate: sympy.Expr) -> bool:
-    """Return whether a right-hand side is among what a search offers to the system."""
-    return structure_of(rate) in {structure_of(candidate.expression) for candidate in _options(search)}
-
-
-def _all_options(searches: Sequence[StateSearch]) -> list[Candidate]:
-    """Return what the searches for a state offer, each structure once.
-
-    They take turns, because time may be up before all candidates have had theirs.
-    """
-    turns = itertools.zip_longest(*(_options(search) for search in searches))
-    offered = [candidate for turn in turns for candidate in turn if candidate is not None]
-    return list({structure_of(c.expression): c for c in offered}.values())
-
-
-def _options(search: StateSearch) -> list[Candidate]:
-    """Return the chosen candidate, its alternatives, and its neighbours on the front."""
-    front = list(search.front)
-    chosen = search.choice.unsnapped
-    position = sum(candidate.complexity < chosen.complexity for candidate in front)
-    near = front[max(0, position - _SHORTER) : position + _LONGER + 1]
-    return [chosen, *search.choice.alternatives, *near]
-
-
-def _shortlisted(searches: Sequence[StateSearch], best_alone: Sequence[Candidate]) -> list[Candidate]:
-    """Return the best candidates of a state, and what each search chose."""
-    chosen = [search.choice.unsnapped for search in searches]
-    return list({structure_of(c.expression): c for c in (*best_alone, *chosen)}.values())
-
-
-def _unlikely(searches: Sequence[StateSearch], offered: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates of a state that lie far from what was chosen."""
-    known = {structure_of(candidate.expression) for candidate in offered}
-    rest = {structure_of(c.expression): c for search in searches for c in search.front}
-    return [candidate for structure, candidate in rest.items() if structure not in known]
-
-
-def _beginnings(
-    system: OdeSystem,
-    searches: Mapping[str, Sequence[StateSearch]],
-    options: Mapping[str, Sequence[Candidate]],
-) -> list[OdeSystem]:
-    """Return the systems from which equations are exchanged.
-
-    The best equations alone, what was chosen by derivatives, and what each further form of the problem chose.
-    """
-    own_best = {state: own[0] for state, own in options.items()}
-    forms = max(len(found) for found in searches.values())
-    by_form = [
-        {state: searches[state][min(form, len(searches[state]) - 1)].choice.unsnapped for state in options}
-        for form in range(1, forms)
-    ]
-    begun = ({s: c.expression for s, c in rates.items()} for rates in (own_best, *by_form))
-    return [replace(system, rates={**system.rates, **rates}) for rates in begun]
-
-
-class _Clock:
-    """Shares of the time until a deadline."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._began = time.monotonic()
-
-    def until(self, share: float, position: int = 0, parts: Collection[object] = (1,)) -> Callable[[], bool]:
-        """Return what says whether a part of a share of the time is over."""
-        end = self._end(share * (position + 1) / len(parts))
-        return lambda: time.monotonic() > end or self._runtime.must_stop()
-
-    def runtime(self, share: float, position: int, parts: Collection[object]) -> Runtime:
-        """Return a runtime that ends when such a part of what is left until a share of the time is over."""
-        now = time.monotonic()
-        end = now + (self._end(share) - now) / (len(parts) - position)
-        return replace(self._runtime, deadline=min(max(now, end), self._runtime.deadline), progress=None)
-
-    def _end(self, share: float) -> float:
-        return self._began + share * (self._runtime.deadline - self._began)
 
 
 def _best_alone(
@@ -285,60 +214,23 @@ def _exchanged(
     as_found: Collection[str],
 ) -> tuple[OdeSystem, bool]:
     """Exchange one equation at a time; return the best system, and whether all had their turn."""
+    # States take turns, because time may be up before all candidates have had theirs.
+    turns = itertools.zip_longest(*([(state, c.expression) for c in own] for state, own in options.items()))
+    offered = [pair for turn in turns for pair in turn if pair is not None]
     for _ in range(_ROUNDS):
         before = best
-        for state, own in options.items():
-            plainer = () if state in as_found else plainer_rates(best.rates[state])
-            for rate in (*(c.expression for c in own), *plainer):
-                if judge.tried >= _TRIALS or must_stop():
-                    return best, False
-                if structure_of(rate) != structure_of(best.rates[state]):
-                    trial = replace(best, rates={**best.rates, state: rate})
-                    best = min(best, trial, key=judge.score)
+        plainer = (
+            (state, rate)
+            for state in options
+            if state not in as_found
+            for rate in plainer_rates(best.rates[state])
+        )
+        for state, rate in itertools.chain(offered, plainer):
+            if judge.tried >= _TRIALS or must_stop():
+                return best, False
+            if structure_of(rate) != structure_of(best.rates[state]):
+                trial = replace(best, rates={**best.rates, state: rate})
+                best = min(best, trial, key=judge.score)
         if best is before:
             break
     return best, True
-
-
-def _most_faithful(
-    fitted: Sequence[tuple[OdeSystem, Refinement]], trajectories: Trajectories
-) -> tuple[OdeSystem, Refinement]:
-    """Return the best of those that follow whole experiments, or else the one that stays near them.
-
-    A system that follows all of an experiment much worse than others follow long stretches of it does not
-    count as one that follows it.
-    """
-    longest = max(run.sizes["time"] for run in trajectories)
-    closest = min(refined.misfit for _, refined in fitted)
-    whole = [pair for pair in fitted if pair[1].window >= longest and pair[1].misfit <= _MUCH_WORSE * closest]
-    if whole:
-        return min(whole, key=lambda pair: _whole_length(pair[0], pair[1], trajectories))
-    # The first is the best on windows: only what is clearly nearer takes its place.
-    distances = [_distance(refined, trajectories) for _, refined in fitted]
-    nearest = int(np.argmin(distances))
-    return fitted[nearest] if distances[nearest] < _NEARER * distances[0] else fitted[0]
-
-
-def _distance(refined: Refinement, trajectories: Trajectories) -> float:
-    """Return how far a system is from the data over whole experiments, in spreads; each sample at most one.
-
-    Samples that are not reached count as one, so that a late blow-up is better than an early one.
-    """
-    options = SolverOptions(rtol=1e-6, atol=1e-8, time_limit=_SECONDS_PER_RUN)
-    squares = []
-    for run, initial in zip(trajectories, refined.initial, strict=True):
-        result = replay(refined.system, run, initial=initial, options=options)
-        for state, simulated in zip(refined.system.states, result.states, strict=True):
-            data = run[state].to_numpy()
-            miss = np.ones(len(data))
-            miss[: len(simulated)] = (simulated - data[: len(simulated)]) / (np.nanstd(data) or 1.0)
-            squares.append(np.fmin(miss**2, 1.0)[np.isfinite(data)])
-    return float(np.sqrt(np.mean(np.concatenate(squares))))
-
-
-def _whole_length(system: OdeSystem, refined: Refinement, trajectories: Trajectories) -> float:
-    """Return the description length of a system that was fitted to whole experiments, in nats."""
-    samples = sum(run.sizes["time"] for run in trajectories) * len(system.states)
-    misfit = 0.5 * samples * math.log(max(refined.misfit, 1e-300))
-    constants = 0.5 * len(refined.constants) * math.log(samples)
-    return misfit + constants + formula_cost(system)

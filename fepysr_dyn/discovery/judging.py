@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.discovery.confidence import structure_of
 from fepysr_dyn.expressions import complexity
+from fepysr_dyn.linearised import LinearisedSystem
 from fepysr_dyn.refinement import StiffSystemError, WindowJudge
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories
@@ -69,10 +70,18 @@ class SystemJudge:
                 return math.inf
         return _length(self._judged[rates])
 
+    def is_stiff(self, system: OdeSystem) -> bool:
+        """Return whether a system that was judged needs finer steps than most do."""
+        return tuple(system.rates.values()) in self._stiff
+
     def fitted(self, system: OdeSystem) -> OdeSystem:
         """Return a system with its constants refitted; as it is if it cannot be followed."""
         fit = self._windows.fit(system)
         return system if fit is None else self._windows.fitted(system, fit)
+
+    def linearised(self, system: OdeSystem) -> LinearisedSystem | None:
+        """Return what small changes of a system's rates do to the samples; None if it cannot be followed."""
+        return self._windows.linearised(system)
 
     def ranking(self, like: OdeSystem) -> list[OdeSystem]:
         """Return the systems judged that are not much worse than the best, best first."""
@@ -88,6 +97,8 @@ class SystemJudge:
         fit = self._windows.fit(system, hopeless=hopeless, quickly=self.quickly)
         if fit is None:
             return None
+        if fit.stepping not in self._windows.quick_steppings:
+            self._stiff.add(tuple(system.rates.values()))
         judged = _Judged(fit.window_chi2, fit.samples, len(fit.theta), formula)
         # What is kept out of a fit is never followed better than in it: a system that is worse already
         # needs no second look.

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import sympy
 
 from fepysr_dyn.derivatives import Derivatives
-from fepysr_dyn.discovery.assembly import choose_system, has_structure
+from fepysr_dyn.discovery.assembly import choose_system
 from fepysr_dyn.discovery.confidence import share_followed, structure_confidence, unrefuted
 from fepysr_dyn.discovery.config import DiscoveryConfig
 from fepysr_dyn.discovery.documents import Settled
 from fepysr_dyn.discovery.forms import POINTWISE, TOLERANT
+from fepysr_dyn.discovery.offered import has_structure
 from fepysr_dyn.discovery.problems import all_columns
-from fepysr_dyn.discovery.states import StateSearch, fitted_constants, search_again
+from fepysr_dyn.discovery.states import StateSearch, fitted_constants, search_again, search_along
+from fepysr_dyn.linearised import LinearisedSystem
 from fepysr_dyn.measured_system import measured_system
 from fepysr_dyn.refinement import Refinement
+from fepysr_dyn.search.front import Candidate
 from fepysr_dyn.search.problem import RegressionProblem, Runtime
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories
@@ -59,8 +62,12 @@ def settle(
         return Settled(system.rates, dict.fromkeys(own, POINTWISE), tuple(known), tuple(initial), certain)
     smoothed = list(derivatives)
 
-    def again(state: str, laws: Sequence[sympy.Expr], own_runtime: Runtime) -> StateSearch:
-        return search_again(state, problems[state, TOLERANT], laws, config, own_runtime)
+    def again(
+        state: str, law: sympy.Expr, along: LinearisedSystem | None, own_runtime: Runtime
+    ) -> tuple[StateSearch, list[Candidate]]:
+        if along is None:
+            return search_again(state, problems[state, TOLERANT], [law], config, own_runtime), []
+        return search_along(state, law, along.regression(state), config, own_runtime)
 
     best = choose_system(
         system,

@@ -12,18 +12,24 @@ from fepysr_dyn.discovery.config import DiscoveryConfig, EquationPrior
 from fepysr_dyn.discovery.forms import KINETIC, POINTWISE, TOLERANT
 from fepysr_dyn.discovery.problems import unknown_part
 from fepysr_dyn.expressions import complexity, free_constants
+from fepysr_dyn.linearised import RateRegression
 from fepysr_dyn.refinement import FittedConstant
 from fepysr_dyn.search.column_errors import likeliest, weighed_like
 from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
-from fepysr_dyn.search.kinetic import KineticEngine, without_small_negatives
+from fepysr_dyn.search.kinetic import KineticConfig, KineticEngine, without_small_negatives
 from fepysr_dyn.search.portfolio import QUICK, Portfolio
 from fepysr_dyn.search.problem import Budget, RegressionProblem, Runtime, SearchEngine
 from fepysr_dyn.search.refit import ConstantFitter
 from fepysr_dyn.search.registry import make_engine
+from fepysr_dyn.search.relatives import best_relatives
 from fepysr_dyn.search.selection import Choice, choose, surely_exact
 
 #: Share of a state's time for the quick engines before stage 1 is asked.
 _QUICK_SHARE = 0.35
+#: The search along a system, round by round: the next one goes on from there, so it need not be thorough.
+_SKETCHED = KineticConfig(starts=1, pairs=3, polish=False)
+#: Relatives of a law that are tried in the system.
+_RELATIVES = 6
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,36 @@ def search_again(
     front = KineticEngine().search(unknown_part(weighed, prior), runtime)
     allowed = _whole(state, front, weighed, prior)
     return StateSearch(state, allowed, choose(allowed, weighed), ())
+
+
+def search_along(
+    state: str, law: sympy.Expr, regression: RateRegression, config: DiscoveryConfig, runtime: Runtime
+) -> tuple[StateSearch, list[Candidate]]:
+    """Search what the trajectories of a system near the truth say about one of its equations.
+
+    Returns
+    -------
+    search
+        The terms of rate laws, from nothing.
+    relatives
+        What differs from the system's own law in one term, best first.
+    """
+    problem = RegressionProblem(
+        columns=regression.columns,
+        target=regression.target,
+        measurement=regression.measurement,
+        nuisance=regression.nuisance,
+        noise=1.0,
+        operators=config.operators,
+        max_complexity=config.max_complexity,
+        budget=Budget(config.evaluations, config.seconds_per_state),
+    )
+    prior = config.prior(state)
+    relatives = [] if state in config.priors else best_relatives(law, problem, _RELATIVES)
+    front = KineticEngine(_SKETCHED).search(unknown_part(problem, prior), runtime)
+    allowed = _whole(state, front, problem, prior)
+    search = StateSearch(state, allowed, choose(allowed, problem), ())
+    return search, [evaluate_candidate(relative, problem, "relatives") for relative in relatives]
 
 
 def _searched(

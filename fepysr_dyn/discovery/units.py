@@ -23,7 +23,7 @@ from fepysr_dyn.discovery.documents import (
     search_document,
     settled_document,
 )
-from fepysr_dyn.discovery.forms import FORMS, POINTWISE
+from fepysr_dyn.discovery.forms import FORMS, POINTWISE, TOLERANT
 from fepysr_dyn.discovery.settling import NAME, SearchKey, settle
 from fepysr_dyn.discovery.states import search_state
 from fepysr_dyn.errors import OptionError
@@ -132,7 +132,7 @@ def settle_unit(
     problems = {
         (state, form): FORMS[form](state, trajectories, slopes, config, seed)
         for state, form in found
-        if form == POINTWISE
+        if form in (POINTWISE, TOLERANT)
     }
     return settled_document(settle(found, problems, trajectories, slopes, config, seed, runtime))
 

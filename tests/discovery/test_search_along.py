@@ -1,0 +1,57 @@
+"""Along a system that roughly follows the trajectories, laws are found that no derivative shows."""
+
+from dataclasses import replace
+
+import pytest
+
+import fepysr_dyn as fd
+from fepysr_dyn.discovery import DiscoveryConfig, EquationPrior
+from fepysr_dyn.discovery.states import search_along
+from fepysr_dyn.expressions import parse, same_structure
+from fepysr_dyn.model_files import system_from_toml
+from fepysr_dyn.refinement import WindowJudge
+from fepysr_dyn.search.problem import Runtime
+
+GROWTH = """
+[states.x]
+initial = 0.1
+rate = "0.85*x*s/(0.05 + s) - d*x"
+[states.s]
+initial = 2.5
+rate = "d*(2.5 - s) - 1.6*x*s/(0.05 + s)"
+[inputs.d]
+stimulus = { kind = "steps", times = [0, 8, 16], values = [0.3, 0.9, 0.6] }
+[protocol]
+duration = 24
+samples = 480
+[[protocol.experiments]]
+name = "thin"
+[[protocol.experiments]]
+name = "dense"
+initial = { x = 1.0, s = 0.5 }
+"""
+LAW = parse("0.85*x*s/(0.05 + s) - d*x")
+#: Without the factor that makes it a product.
+NEAR = parse("0.8*x - d*x - 0.02/(0.05 + s)")
+BOX = {"x": (0.01, 2.0), "s": (0.01, 3.0), "d": (0.1, 1.0)}
+
+
+def regression(seed):
+    truth = system_from_toml(GROWTH)
+    runs = fd.simulate(truth, noise=0.01, seed=seed)
+    judge = WindowJudge(runs, list(fd.estimate_derivatives(runs)))
+    return judge.linearised(replace(truth, rates={**truth.rates, "x": NEAR})).regression("x")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_true_law_is_among_what_is_found(seed):
+    found, near = search_along("x", NEAR, regression(seed), DiscoveryConfig(), Runtime())
+    laws = [found.choice.unsnapped, *found.front, *near]
+    assert any(same_structure(law.expression, LAW, BOX) for law in laws)
+
+
+def test_what_is_known_of_the_equation_stays_and_has_no_relatives():
+    config = DiscoveryConfig(priors={"x": EquationPrior(known="-d*x")})
+    found, near = search_along("x", NEAR, regression(0), config, Runtime())
+    assert near == []
+    assert same_structure(found.choice.candidate.expression + parse("d*x"), LAW + parse("d*x"), BOX)
