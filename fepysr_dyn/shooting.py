@@ -22,6 +22,11 @@ from fepysr_dyn.system import OdeSystem
 Array = NDArray[np.float64]
 
 _MAX_ITERATIONS = 30
+#: Iterations of the initial states alone, before constants are fitted with them.
+_ALIGNMENTS = 4
+#: Damping at first. An undamped step explains by the constants what initial states are off by, and may end in
+#: another valley.
+_CAREFUL = 1e-2
 #: A step that lowers the sum of squares by less than this share ends a fit.
 _CONVERGED = 1e-10
 #: Relative steps of differences: half of the digits.
@@ -109,6 +114,19 @@ class _Linearised:
     by_theta: Array
     by_start: Array
 
+    @property
+    def misfits(self) -> Array:
+        """Sum of squared residuals of each window."""
+        return np.asarray(np.sum(self.residual**2, axis=1), dtype=np.float64)
+
+    def where(self, windows: NDArray[np.bool_], other: _Linearised) -> _Linearised:
+        """Return this for some windows, and another one for the rest."""
+        return _Linearised(
+            np.where(windows[:, None], self.residual, other.residual),
+            np.where(windows[:, None, None], self.by_theta, other.by_theta),
+            np.where(windows[:, None, None], self.by_start, other.by_start),
+        )
+
 
 class Shooting:
     """Equations on windows of one length, integrated together."""
@@ -141,7 +159,10 @@ class Shooting:
         starts = self._windows.starts if starts is None else starts
         used = np.ones(self._windows.count, dtype=bool) if training is None else training
         try:
-            return self._gauss_newton(theta, starts, used, iterations, converged)
+            # A window that is lost on the way overflows; it is asked for afterwards.
+            with np.errstate(all="ignore"):
+                starts = self._aligned(theta, starts)
+                return self._gauss_newton(theta, starts, used, iterations, converged)
         except np.linalg.LinAlgError:
             # Slopes of a system that is about to run away can be anything.
             return None
@@ -149,12 +170,12 @@ class Shooting:
     def _gauss_newton(
         self, theta: Array, starts: Array, used: NDArray[np.bool_], iterations: int, converged: float
     ) -> WindowFit | None:
-        damping = 1e-6
+        damping = _CAREFUL
         # A constant keeps the size that it has at first, which may be tiny: the half-saturation of a steep
         # law is a high power of a number below one.
         typical = np.where(theta != 0.0, np.abs(theta), 1.0) * _SMALLER
-        here = self._linearised(theta, starts, typical)
-        if here is None:
+        here, followed = self._linearised(theta, starts, typical)
+        if not np.all(followed):
             return None
         chi2 = _sum_of_squares(here.residual, used)
         for _ in range(iterations):
@@ -166,8 +187,8 @@ class Shooting:
             if trial_chi2 <= chi2:
                 gain = chi2 - trial_chi2
                 theta, starts, chi2, damping = trial_theta, trial_starts, trial_chi2, damping / 10
-                here = self._linearised(theta, starts, typical)
-                if here is None:
+                here, followed = self._linearised(theta, starts, typical)
+                if not np.all(followed):
                     return None
                 if gain <= converged * chi2:
                     break
@@ -180,8 +201,25 @@ class Shooting:
         freedom = max(1, samples - len(theta) - starts.size)
         covariance = np.linalg.pinv(information) * chi2 / freedom if len(theta) else np.zeros((0, 0))
         errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        chi2_by_window = np.sum(here.residual**2, axis=1)
-        return WindowFit(theta, starts, chi2_by_window, samples, errors, self._windows.stepping)
+        return WindowFit(theta, starts, here.misfits, samples, errors, self._windows.stepping)
+
+    def _aligned(self, theta: Array, starts: Array) -> Array:
+        """Return initial states fitted to the data, each window by itself, with the constants as they are."""
+        nothing = np.zeros(0)
+        here, followed = self._linearised(theta, starts, nothing)
+        if not np.all(followed):
+            return starts
+        damping = np.full(self._windows.count, _CAREFUL)
+        used = np.ones(self._windows.count, dtype=bool)
+        for _ in range(_ALIGNMENTS):
+            _, changes, _ = _solve(here, damping[:, None], used)
+            trial = starts + changes.T * self._windows.scale[:, None]
+            there, followed = self._linearised(theta, trial, nothing)
+            better = followed & (there.misfits < here.misfits)
+            starts = np.where(better, trial, starts)
+            here = there.where(better, here)
+            damping = np.where(better, damping / 10, damping * 10)
+        return starts
 
     def misfit(self, fit: WindowFit) -> float:
         """Return the sum of squared residuals of a fit in these steps; infinite if it cannot be followed."""
@@ -198,16 +236,19 @@ class Shooting:
 
     def _residuals(self, theta: Array, starts: Array) -> Array | None:
         outputs = self._integrate(theta[:, None], starts[:, :, None])
-        return self._windows.residuals(outputs)[:, :, 0] if self._stays(outputs) else None
+        return self._windows.residuals(outputs)[:, :, 0] if np.all(self._followed(outputs)) else None
 
-    def _linearised(self, theta: Array, starts: Array, typical: Array) -> _Linearised | None:
-        """Return residuals and their slopes by differences, which are exact enough for steps.
+    def _linearised(
+        self, theta: Array, starts: Array, typical: Array
+    ) -> tuple[_Linearised, NDArray[np.bool_]]:
+        """Return residuals and their slopes by differences, and which windows could be followed.
 
-        Constants are moved in proportion to their size, which counts as `typical` at least.
+        Differences are exact enough for steps. Constants are moved in proportion to their size, which counts
+        as `typical` at least; as many of them as that is said for.
         """
         scale = self._windows.scale
-        n, p = len(scale), len(theta)
-        step = _DIFFERENCE * np.maximum(np.abs(theta), typical)
+        n, p = len(scale), len(typical)
+        step = _DIFFERENCE * np.maximum(np.abs(theta[:p]), typical)
         thetas = np.repeat(theta[:, None], 1 + p + n, axis=1)
         begins = np.repeat(starts[:, :, None], 1 + p + n, axis=2)
         for j in range(p):
@@ -215,26 +256,21 @@ class Shooting:
         for i in range(n):
             begins[i, :, 1 + p + i] += _DIFFERENCE * scale[i]
         outputs = self._integrate(thetas, begins)
-        if not self._stays(outputs):
-            return None
         residuals = self._windows.residuals(outputs)
         widths = np.concatenate([step, np.full(n, _DIFFERENCE)])
         slopes = (residuals[:, :, 1:] - residuals[:, :, :1]) / widths
-        return _Linearised(residuals[:, :, 0], slopes[:, :, :p], slopes[:, :, p:])
+        return _Linearised(residuals[:, :, 0], slopes[:, :, :p], slopes[:, :, p:]), self._followed(outputs)
 
-    def _stays(self, outputs: Array) -> bool:
-        """Return whether all windows were integrated to their ends without running away from all data."""
-        if not self._windows.plan.all_finite(outputs):
-            return False
-        size = np.nanmax(np.abs(outputs), axis=(1, 2, 3))
-        return bool(np.all(size <= _FAR * self._windows.largest))
+    def _followed(self, outputs: Array) -> NDArray[np.bool_]:
+        """Return which windows were integrated to their ends without running away from all data."""
+        return self._windows.plan.within(outputs, _FAR * self._windows.largest)
 
     def _integrate(self, theta: Array, starts: Array) -> Array:
         """Return states at the samples of each window, shape (states, windows, variants, samples)."""
         return self._windows.plan.integrate(self._equations.tape, theta, starts)
 
 
-def _solve(here: _Linearised, damping: float, used: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+def _solve(here: _Linearised, damping: float | Array, used: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
     """Solve the normal equations, the windows' own states eliminated first.
 
     Windows that are not used have no say in the constants. Returns the change of the constants, the changes

@@ -108,9 +108,10 @@ class Plan:
         """Samples of the longest window, its first one included."""
         return self._sampled.shape[1]
 
-    def all_finite(self, outputs: Array) -> bool:
-        """Return whether all samples of all windows were reached with finite states."""
-        return bool(np.all(np.isfinite(outputs.transpose(0, 1, 3, 2)[:, self._sampled])))
+    def within(self, outputs: Array, largest: Array) -> NDArray[np.bool_]:
+        """Return which windows all variants followed to their ends, with states no larger than that."""
+        inside = np.all(np.abs(outputs) <= largest[:, None, None, None], axis=(0, 2))
+        return np.asarray(np.all(inside | ~self._sampled, axis=1))
 
     def integrate(self, tape: Tape, theta: Array, starts: Array) -> Array:
         """Return states at the samples, shape (states, windows, variants, samples), NaN beyond a failure."""

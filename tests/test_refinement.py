@@ -220,3 +220,38 @@ def test_a_wrong_system_loses_the_data_and_says_so():
     result = refine(wrong, fd.simulate(system))
     assert result.lost
     assert "did not follow" in result.message
+
+
+GROWTH = """
+[states.x]
+initial = 0.1
+rate = "0.85*x*s/(0.0123 + s) - d*x"
+[states.s]
+initial = 2.5
+rate = "d*(2.5 - s) - 1.6*x*s/(0.0123 + s)"
+[inputs.d]
+stimulus = { kind = "steps", times = [0, 10, 20], values = [0.3, 1.1, 0.6] }
+[protocol]
+duration = 35
+samples = 700
+[[protocol.experiments]]
+name = "thin"
+[[protocol.experiments]]
+name = "dense"
+initial = { x = 1.0, s = 0.5 }
+inputs = { d = { kind = "steps", times = [0, 8, 16, 24], values = [0.8, 0.2, 0.95, 0.5] } }
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_steep_law_is_fitted_from_a_half_saturation_that_is_off(seed):
+    # Initial states are known no better than the half-saturation: they have to be put right first, or the
+    # first step of the constants leads into another valley.
+    truth = system_from_toml(GROWTH)
+    runs = fd.simulate(truth, noise=0.01, seed=seed)
+    judge = WindowJudge(runs, list(fd.estimate_derivatives(runs)))
+    best = judge.fit(truth)
+    for level in (0.01, 0.0125, 0.015, 0.02):
+        rate = parse(f"x*(0.847*s/({level} + s) - 0.9995*d)")
+        fit = judge.fit(replace(truth, rates={**truth.rates, "x": rate}))
+        assert fit.chi2 < 1.1 * best.chi2
