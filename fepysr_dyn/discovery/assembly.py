@@ -230,7 +230,8 @@ def _exchanged(
                 return best, False
             if structure_of(rate) != structure_of(best.rates[state]):
                 trial = replace(best, rates={**best.rates, state: rate})
-                best = min(best, trial, key=judge.score)
+                if judge.score(trial) < judge.score(best):
+                    best = _with_fitted_constants(trial, judge)
         if best is before:
             break
     return best, True

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fepysr_dyn.discovery.confidence import share_followed
 from fepysr_dyn.discovery.judging import formula_cost
 from fepysr_dyn.integration import SolverOptions
 from fepysr_dyn.refinement import Refinement
@@ -32,8 +33,11 @@ def most_faithful(
     longest = max(run.sizes["time"] for run in trajectories)
     closest = min(refined.misfit for _, refined in fitted)
     whole = [pair for pair in fitted if pair[1].window >= longest and pair[1].misfit <= _MUCH_WORSE * closest]
-    if whole:
-        return min(whole, key=lambda pair: _whole_length(pair[0], pair[1], trajectories))
+    whole.sort(key=lambda pair: _whole_length(pair[0], pair[1], trajectories))
+    for pair in whole:
+        # Fits take fixed steps, which may leap over a pole.
+        if share_followed(pair[1], trajectories) == 1.0:
+            return pair
     # The first is the best on windows: only what is clearly nearer takes its place.
     distances = [_distance(refined, trajectories) for _, refined in fitted]
     nearest = int(np.argmin(distances))

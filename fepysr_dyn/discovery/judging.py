@@ -19,6 +19,7 @@ from fepysr_dyn.discovery.confidence import structure_of
 from fepysr_dyn.expressions import complexity
 from fepysr_dyn.linearised import LinearisedSystem
 from fepysr_dyn.refinement import StiffSystemError, WindowJudge
+from fepysr_dyn.shooting import WindowFit
 from fepysr_dyn.system import OdeSystem
 from fepysr_dyn.trajectories import Trajectories
 
@@ -48,6 +49,8 @@ class SystemJudge:
     ) -> None:
         self._windows = WindowJudge(trajectories, smoothed, held)
         self._judged: dict[tuple[sympy.Expr, ...], _Judged | None] = {}
+        #: Of systems that were the best ones for a time.
+        self._fits: dict[tuple[sympy.Expr, ...], WindowFit] = {}
         self._shortest = math.inf
         self._stiff: set[tuple[sympy.Expr, ...]] = set()
         self.quickly = False
@@ -76,7 +79,7 @@ class SystemJudge:
 
     def fitted(self, system: OdeSystem) -> OdeSystem:
         """Return a system with its constants refitted; as it is if it cannot be followed."""
-        fit = self._windows.fit(system)
+        fit = self._fits.get(tuple(system.rates.values())) or self._windows.fit(system)
         return system if fit is None else self._windows.fitted(system, fit)
 
     def linearised(self, system: OdeSystem) -> LinearisedSystem | None:
@@ -105,6 +108,7 @@ class SystemJudge:
         if _length(judged) < self._shortest:
             judged = replace(judged, window_chi2=self._windows.left_out(system, fit))
             self._shortest = min(self._shortest, _length(judged))
+            self._fits[tuple(system.rates.values())] = fit
         return judged
 
     def confidence(self, chosen: OdeSystem, resamples: int, seed: int) -> dict[str, float]:

@@ -70,12 +70,29 @@ def best_relatives(law: sympy.Expr, problem: RegressionProblem, count: int) -> l
         relative, loss = refit_expression(fitted.formula(trial), problem, max_steps=_STEPS)
         if complexity(relative) > problem.max_complexity or not np.isfinite(loss):
             continue
+        if crosses_pole(relative, columns):
+            continue
         length = fitted.description(loss * fitted.rows * problem.scale**2, complexity(relative))
         # Terms whose constants run away are the same thing written in several ways: one of them is enough.
         same = float(f"{loss:.{_SAME_DIGITS}g}")
         if same not in best or length < best[same][0]:
             best[same] = length, relative
     return [relative for _, relative in sorted(best.values(), key=lambda pair: pair[0])][:count]
+
+
+def crosses_pole(formula: sympy.Expr, columns: dict[str, Array]) -> bool:
+    """Return whether something below a line changes its sign on the rows: between two of them is a pole.
+
+    Examples
+    --------
+    >>> from fepysr_dyn.expressions import parse
+    >>> rows = {"x": np.array([-0.5, 0.7]), "y": np.array([1.0, 2.0])}
+    >>> [crosses_pole(parse(text), rows) for text in ("y/x", "x/y", "x/(y - 1.5)")]
+    [True, False, True]
+    """
+    powers = (node for node in sympy.preorder_traversal(formula) if node.is_Pow and node.exp.is_negative)
+    below = (_values(power.base, columns) for power in powers)
+    return any(not (np.all(values > 0) or np.all(values < 0)) for values in below)
 
 
 class _Fits:
@@ -133,7 +150,7 @@ def _others(term: sympy.Expr, columns: dict[str, Array]) -> Iterator[sympy.Expr]
     for name, values in columns.items():
         column = sympy.Symbol(name)
         yield term * column
-        if np.min(values) > 0 or (term / column).is_polynomial(*present):
+        if (term / column).is_polynomial(*present):
             yield term / column
         if np.min(values) >= 0 < np.max(values):
             level = sympy.Float(0.3 * np.quantile(values, 0.98))
