@@ -33,6 +33,11 @@ _CONVERGED = 1e-10
 _DIFFERENCE = 1e-7
 #: A constant that becomes smaller than this share of what it was at first is about to vanish.
 _SMALLER = 1e-3
+#: A difference that moves no sample by this share of its spread is lost in rounding. It is tried so many
+#: times larger then, and so often.
+_VISIBLE = 1e-13
+_LARGER = 1e3
+_ENLARGED = 4
 #: States this many times larger than any sample are running away; squares of them would overflow.
 _FAR = 1e6
 
@@ -175,6 +180,14 @@ class Shooting:
         # law is a high power of a number below one.
         typical = np.where(theta != 0.0, np.abs(theta), 1.0) * _SMALLER
         here, followed = self._linearised(theta, starts, typical)
+        for _ in range(_ENLARGED):
+            # One that is added to something much larger does not show in differences of its own size.
+            moved = np.max(np.abs(here.by_theta), axis=(0, 1)) * self._steps(theta, typical)
+            hidden = (moved < _VISIBLE) & (typical < 1.0)
+            if not np.any(hidden):
+                break
+            typical = np.where(hidden, _LARGER * np.maximum(typical, np.abs(theta)), typical)
+            here, followed = self._linearised(theta, starts, typical)
         if not np.all(followed):
             return None
         chi2 = _sum_of_squares(here.residual, used)
@@ -248,7 +261,7 @@ class Shooting:
         """
         scale = self._windows.scale
         n, p = len(scale), len(typical)
-        step = _DIFFERENCE * np.maximum(np.abs(theta[:p]), typical)
+        step = self._steps(theta[:p], typical)
         thetas = np.repeat(theta[:, None], 1 + p + n, axis=1)
         begins = np.repeat(starts[:, :, None], 1 + p + n, axis=2)
         for j in range(p):
@@ -260,6 +273,11 @@ class Shooting:
         widths = np.concatenate([step, np.full(n, _DIFFERENCE)])
         slopes = (residuals[:, :, 1:] - residuals[:, :, :1]) / widths
         return _Linearised(residuals[:, :, 0], slopes[:, :, :p], slopes[:, :, p:]), self._followed(outputs)
+
+    @staticmethod
+    def _steps(theta: Array, typical: Array) -> Array:
+        """Return by how much constants are moved for differences."""
+        return _DIFFERENCE * np.maximum(np.abs(theta), typical)
 
     def _followed(self, outputs: Array) -> NDArray[np.bool_]:
         """Return which windows were integrated to their ends without running away from all data."""

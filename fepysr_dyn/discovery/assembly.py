@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 #: Candidates of a state that are the first to be tried together with those of other states, besides what each
 #: search chose.
 _SHORTLIST = 6
+#: The same when equations are searched again.
+_FIRST = 10
 #: Rounds of exchanges with the first candidates, and then with all.
 _ROUNDS = 3
 #: Systems that are compared at most.
@@ -55,11 +57,8 @@ _ALONE, _TOGETHER = 0.12, 0.3
 #: The same for searching equations again and for comparing what was found, round by round.
 _AGAIN = ((0.4, 0.5), (0.6, 0.7), (0.78, 0.87))
 
-#: (state, its law in the best system so far, what small changes of that do, runtime) -> what is found from
-#: nothing, and what differs from the law in one term
-SearchAgain = Callable[
-    [str, sympy.Expr, "LinearisedSystem | None", "Runtime"], tuple[StateSearch, list[Candidate]]
-]
+#: (state, its law in the best system so far, what small changes of that do, runtime) -> laws, likely first
+SearchAgain = Callable[[str, sympy.Expr, "LinearisedSystem | None", "Runtime"], list[Candidate]]
 
 
 @dataclass(frozen=True)
@@ -124,14 +123,12 @@ def choose_system(
             state: again(state, best.rates[state], along, clock.runtime(searched, i, options))
             for i, state in enumerate(options)
         }
-        chosen = {state: search.choice.unsnapped for state, (search, _) in found.items()}
-        new = {
-            state: [chosen[state], *near, *all_options([search])[1:]]
-            for state, (search, near) in found.items()
-        }
-        rest = {state: unlikely([search], new[state]) for state, (search, _) in found.items()}
+        new = {state: own[:_FIRST] for state, own in found.items()}
+        rest = {state: own[_FIRST:] for state, own in found.items()}
         # Two wrong laws may hold each other up: then only both together can be exchanged.
-        at_once = replace(best, rates={**best.rates, **{s: c.expression for s, c in chosen.items()}})
+        at_once = replace(
+            best, rates={**best.rates, **{s: own[0].expression for s, own in new.items() if own}}
+        )
         best, complete = _compared(
             [best, at_once], (new, rest, first), judge, clock.until(compared), as_found
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy
@@ -19,8 +21,13 @@ from fepysr_dyn.search.refit import refit_candidate
 from fepysr_dyn.search.selection import choose, wider_box
 from fepysr_dyn.trajectories import Trajectories
 
-#: An equation that misses the derivative by more than this many times its error is not the law.
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: An equation that misses the derivative, or the samples, by more than this many times their error is wrong.
 _REFUTED = 1.5
+#: Noise counts as at least this share of a state's spread.
+_LEAST_NOISE = 1e-6
 #: Two exact laws are the same if they agree so closely around the data.
 _SAME_LAW = 1e-6
 #: Blocks of neighbouring rows, long enough to keep errors that are correlated in time together.
@@ -53,6 +60,21 @@ def share_followed(refined: Refinement, trajectories: Trajectories) -> float:
     runs = list(zip(trajectories, refined.initial, strict=True))
     through = sum(replay(refined.system, run, initial=start, options=options).complete for run, start in runs)
     return through / len(runs) * (_LOST if refined.lost else 1.0)
+
+
+def share_explained(refined: Refinement, trajectories: Trajectories, smoothed: Sequence[xr.Dataset]) -> float:
+    """Return one for a system that follows the samples to within their noise, less the more it misses them.
+
+    The noise is what smoothing without any equation leaves. If a state is missed, some equation is wrong, and
+    nothing says which.
+    """
+    worst = 0.0
+    for state, residual in refined.residuals.items():
+        samples = np.concatenate([run[state].to_numpy() for run in trajectories])
+        smooth = np.concatenate([run[state].to_numpy() for run in smoothed])
+        noise = max(float(np.nanmean((samples - smooth) ** 2)), _LEAST_NOISE**2 * float(np.nanvar(samples)))
+        worst = max(worst, residual / noise if noise > 0 else 0.0)
+    return min(1.0, _REFUTED / float(np.sqrt(worst))) if worst > 0 else 1.0
 
 
 def structure_confidence(search: StateSearch, problem: RegressionProblem, resamples: int, seed: int) -> float:

@@ -41,6 +41,12 @@ def _options(search: StateSearch) -> list[Candidate]:
     return [chosen, *search.choice.alternatives, *near]
 
 
+def everything(search: StateSearch) -> list[Candidate]:
+    """Return all candidates of a search, each structure once: what it offers, then what lies far off."""
+    likely = all_options([search])
+    return [*likely, *unlikely([search], likely)]
+
+
 def shortlisted(searches: Sequence[StateSearch], best_alone: Sequence[Candidate]) -> list[Candidate]:
     """Return the best candidates of a state, and what each search chose."""
     chosen = [search.choice.unsnapped for search in searches]

@@ -10,11 +10,16 @@ import sympy
 
 from fepysr_dyn.derivatives import Derivatives
 from fepysr_dyn.discovery.assembly import choose_system
-from fepysr_dyn.discovery.confidence import share_followed, structure_confidence, unrefuted
+from fepysr_dyn.discovery.confidence import (
+    share_explained,
+    share_followed,
+    structure_confidence,
+    unrefuted,
+)
 from fepysr_dyn.discovery.config import DiscoveryConfig
 from fepysr_dyn.discovery.documents import Settled
 from fepysr_dyn.discovery.forms import POINTWISE, TOLERANT
-from fepysr_dyn.discovery.offered import has_structure
+from fepysr_dyn.discovery.offered import everything, has_structure
 from fepysr_dyn.discovery.problems import all_columns
 from fepysr_dyn.discovery.states import StateSearch, fitted_constants, search_again, search_along
 from fepysr_dyn.linearised import LinearisedSystem
@@ -64,9 +69,9 @@ def settle(
 
     def again(
         state: str, law: sympy.Expr, along: LinearisedSystem | None, own_runtime: Runtime
-    ) -> tuple[StateSearch, list[Candidate]]:
+    ) -> list[Candidate]:
         if along is None:
-            return search_again(state, problems[state, TOLERANT], [law], config, own_runtime), []
+            return everything(search_again(state, problems[state, TOLERANT], [law], config, own_runtime))
         return search_along(state, law, along.regression(state), config, own_runtime)
 
     best = choose_system(
@@ -84,7 +89,7 @@ def settle(
     forms = {state: _form(best.system.rates[state], state, searches) for state in own}
     cut_short = "" if best.complete else "not all combinations of equations were compared: they are too many"
     message = "; ".join(filter(None, [cut_short, refined.message]))
-    followed = share_followed(refined, trajectories)
+    followed = share_followed(refined, trajectories) * share_explained(refined, trajectories, smoothed)
     doubted = {
         state: share * followed * unrefuted(refined.system.rates[state], problems[state, POINTWISE])
         for state, share in best.confidence.items()

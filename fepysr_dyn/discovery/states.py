@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +22,7 @@ from fepysr_dyn.search.portfolio import QUICK, Portfolio
 from fepysr_dyn.search.problem import Budget, RegressionProblem, Runtime, SearchEngine
 from fepysr_dyn.search.refit import ConstantFitter
 from fepysr_dyn.search.registry import make_engine
-from fepysr_dyn.search.relatives import best_relatives
+from fepysr_dyn.search.relatives import NODE_COST, best_relatives
 from fepysr_dyn.search.selection import Choice, choose, surely_exact
 
 #: Share of a state's time for the quick engines before stage 1 is asked.
@@ -109,15 +110,11 @@ def search_again(
 
 def search_along(
     state: str, law: sympy.Expr, regression: RateRegression, config: DiscoveryConfig, runtime: Runtime
-) -> tuple[StateSearch, list[Candidate]]:
+) -> list[Candidate]:
     """Search what the trajectories of a system near the truth say about one of its equations.
 
-    Returns
-    -------
-    search
-        The terms of rate laws, from nothing.
-    relatives
-        What differs from the system's own law in one term, best first.
+    Returns laws in the terms of kinetics, searched from nothing, and what differs from the system's own law
+    in a term or two; first what describes the samples best for its length.
     """
     problem = RegressionProblem(
         columns=regression.columns,
@@ -132,9 +129,18 @@ def search_along(
     prior = config.prior(state)
     relatives = [] if state in config.priors else best_relatives(law, problem, _RELATIVES)
     front = KineticEngine(_SKETCHED).search(unknown_part(problem, prior), runtime)
-    allowed = _whole(state, front, problem, prior)
-    search = StateSearch(state, allowed, choose(allowed, problem), ())
-    return search, [evaluate_candidate(relative, problem, "relatives") for relative in relatives]
+    found = [evaluate_candidate(relative, problem, "relatives") for relative in relatives]
+    found += _whole(state, front, problem, prior)
+    allowed = [candidate for candidate in found if prior.allows(candidate.expression, problem.columns)]
+    return sorted(allowed, key=lambda candidate: _length(candidate, problem))
+
+
+def _length(candidate: Candidate, problem: RegressionProblem) -> float:
+    """Return the description length of target and formula, in nats; what is below noise counts as that."""
+    rows = len(problem.target)
+    misfit = max(candidate.loss * problem.scale**2, (problem.noise or 0.0) ** 2, 1e-300)
+    constants = 0.5 * len(candidate.constants) * math.log(rows)
+    return 0.5 * rows * math.log(misfit) + NODE_COST * candidate.complexity + constants
 
 
 def _searched(

@@ -26,7 +26,7 @@ _MOST_TERMS = 8
 _REFITTED = 2
 _STEPS = 15
 #: Nats of a node of a formula.
-_NODE_COST = 1.5
+NODE_COST = 1.5
 #: Formulas whose losses agree to so many digits are one formula.
 _SAME_DIGITS = 6
 #: Misfits below this share of the target are rounding.
@@ -126,7 +126,7 @@ class _Fits:
 
     def description(self, misfit: float, size: int) -> float:
         """Return the description length of a sum of squares and a formula with so many nodes, in nats."""
-        return 0.5 * self.rows * float(np.log(max(misfit, self._least))) + _NODE_COST * size
+        return 0.5 * self.rows * float(np.log(max(misfit, self._least))) + NODE_COST * size
 
     def formula(self, chosen: tuple[int, ...]) -> sympy.Expr:
         """Return the formula that some terms make."""

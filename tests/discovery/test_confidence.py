@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fepysr_dyn as fd
-from fepysr_dyn.discovery.confidence import share_followed, unrefuted
+from fepysr_dyn.discovery.confidence import share_explained, share_followed, unrefuted
 from fepysr_dyn.discovery.problems import trusted_rows
 from fepysr_dyn.expressions import equivalent, parse
 from fepysr_dyn.model_files import system_from_toml
@@ -36,6 +36,18 @@ def test_a_system_that_blows_up_in_one_of_two_experiments_is_half_followed():
     starts = (np.array([1.0]), np.array([-1.5]))
     assert share_followed(Refinement(system, (), starts), runs) == 0.5
     assert share_followed(Refinement(system, (), starts, lost=True), runs) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("residual", "least", "most"), [(1.1e-4, 1.0, 1.0), (9e-4, 0.4, 0.6), (1.0, 0.0, 0.02)]
+)
+def test_a_system_that_misses_the_samples_is_doubted(residual, least, most):
+    times, random = np.linspace(0, 5, 400), np.random.default_rng(0)
+    smooth = fd.read_trajectories([{"time": times, "x": np.exp(-times)}])
+    runs = fd.read_trajectories([{"time": times, "x": np.exp(-times) + 0.01 * random.normal(size=400)}])
+    system = system_from_toml('name = "s"\n[states.x]\ninitial = 1\nrate = "-x"')
+    refined = Refinement(system, (), (np.array([1.0]),), residuals={"x": residual})
+    assert least <= share_explained(refined, runs, list(smooth)) <= most
 
 
 def test_without_a_stated_error_nothing_is_refuted(problem):
