@@ -255,3 +255,30 @@ def test_a_steep_law_is_fitted_from_a_half_saturation_that_is_off(seed):
         rate = parse(f"x*(0.847*s/({level} + s) - 0.9995*d)")
         fit = judge.fit(replace(truth, rates={**truth.rates, "x": rate}))
         assert fit.chi2 < 1.1 * best.chi2
+
+
+LOOP = """
+[states.x]
+initial = 0.1
+rate = "1/(1 + z**10) - 0.1*x"
+[states.y]
+initial = 0.2
+rate = "x - 0.1*y"
+[states.z]
+initial = 2.5
+rate = "y - 0.1*z"
+[protocol]
+duration = 200
+samples = 400
+"""
+
+
+@pytest.mark.parametrize("level", ["1e-3", "1e-8", "7.6e-12"])
+def test_a_constant_that_is_lost_beside_a_power_is_found_again(level):
+    truth = system_from_toml(LOOP)
+    runs = fd.simulate(truth, noise=0.01, seed=0)
+    judge = WindowJudge(runs, list(fd.estimate_derivatives(runs)))
+    near = replace(truth, rates={**truth.rates, "x": parse(f"1.0/({level} + z**10) - 0.1*x")})
+    law = judge.fitted(near, judge.fit(near)).rates["x"]
+    # Without the constant it would be a thousand there.
+    assert 0.1 < law.subs({"x": 0.0, "z": 0.5}) < 10.0
