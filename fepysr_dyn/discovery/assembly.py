@@ -114,26 +114,8 @@ def choose_system(
     judge = SystemJudge(trajectories, smoothed, exact)
     beginnings = [system, *first_systems(system, searches, options)]
     best, complete = _compared(beginnings, (first, options, last), judge, clock.until(_TOGETHER), as_found)
-    for searched, compared in _AGAIN:
-        if again is None or runtime.must_stop():
-            break
-        before = best = _with_fitted_constants(best, judge)
-        along = judge.linearised(best)
-        found = {
-            state: again(state, best.rates[state], along, clock.runtime(searched, i, options))
-            for i, state in enumerate(options)
-        }
-        new = {state: own[:_FIRST] for state, own in found.items()}
-        rest = {state: own[_FIRST:] for state, own in found.items()}
-        # Two wrong laws may hold each other up: then only both together can be exchanged.
-        at_once = replace(
-            best, rates={**best.rates, **{s: own[0].expression for s, own in new.items() if own}}
-        )
-        best, complete = _compared(
-            [best, at_once], (new, rest, first), judge, clock.until(compared), as_found
-        )
-        if best is before and complete:
-            break
+    if again is not None:
+        best, complete = _searched_again(best, complete, again, first, judge, clock, as_found)
     finalists = [best, *(other for other in judge.ranking(best) if other != best)][:_FINALISTS]
     refined: list[tuple[OdeSystem, Refinement]] = []
     for finalist in finalists:
@@ -144,6 +126,41 @@ def choose_system(
         refined.append((finalist, refinement))
     best, refinement = most_faithful(refined, trajectories)
     return ChosenSystem(best, refinement, judge.confidence(best, resamples, seed), complete)
+
+
+def _searched_again(
+    best: OdeSystem,
+    complete: bool,
+    again: SearchAgain,
+    offered: Mapping[str, Sequence[Candidate]],
+    judge: SystemJudge,
+    clock: Clock,
+    as_found: Collection[str],
+) -> tuple[OdeSystem, bool]:
+    """Search all equations along the best system, round by round, and exchange them for what is found.
+
+    Returns the best system, and whether all that was found had its turn.
+    """
+    for searched, compared in _AGAIN:
+        if clock.is_over():
+            break
+        before = best = _with_fitted_constants(best, judge)
+        along = judge.linearised(best)
+        found = {
+            state: again(state, best.rates[state], along, clock.runtime(searched, i, offered))
+            for i, state in enumerate(offered)
+        }
+        new = {state: own[:_FIRST] for state, own in found.items()}
+        rest = {state: own[_FIRST:] for state, own in found.items()}
+        # Two wrong laws may hold each other up: then only both together can be exchanged.
+        likeliest = {state: own[0].expression for state, own in found.items() if own}
+        at_once = replace(best, rates={**best.rates, **likeliest})
+        best, complete = _compared(
+            [best, at_once], (new, rest, offered), judge, clock.until(compared), as_found
+        )
+        if best is before and complete:
+            break
+    return best, complete
 
 
 def _with_fitted_constants(system: OdeSystem, judge: SystemJudge) -> OdeSystem:

@@ -21,6 +21,10 @@ class Clock:
         end = self._end(share * (position + 1) / len(parts))
         return lambda: time.monotonic() > end or self._runtime.must_stop()
 
+    def is_over(self) -> bool:
+        """Return whether all of the time is over."""
+        return self._runtime.must_stop()
+
     def runtime(self, share: float, position: int, parts: Collection[object]) -> Runtime:
         """Return a runtime that ends when such a part of what is left until a share of the time is over."""
         now = time.monotonic()
