@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 #: Candidates of a state that are the first to be tried together with those of other states, besides what each
 #: search chose.
 _SHORTLIST = 6
-#: The same when equations are searched again.
-_FIRST = 10
 #: Rounds of exchanges with the first candidates, and then with all.
 _ROUNDS = 3
 #: Systems that are compared at most.
@@ -54,11 +52,16 @@ _FINALISTS = 6
 _SAME = 1.0
 #: Shares of the time until which candidates are judged alone, and systems are put together.
 _ALONE, _TOGETHER = 0.12, 0.3
-#: The same for searching equations again and for comparing what was found, round by round.
-_AGAIN = ((0.4, 0.5), (0.6, 0.7), (0.78, 0.87))
+#: Shares of it for searching equations again and for exchanging them, in each round, and until which there
+#: are rounds.
+_SEARCHED, _EXCHANGED = 0.1, 0.1
+_ROUNDS_OVER = 0.87
 
-#: (state, its law in the best system so far, what small changes of that do, runtime) -> laws, likely first
-SearchAgain = Callable[[str, sympy.Expr, "LinearisedSystem | None", "Runtime"], list[Candidate]]
+#: (state, its law in the best system so far, what small changes of that do, runtime) -> laws, likely
+#: ones and others
+SearchAgain = Callable[
+    [str, sympy.Expr, "LinearisedSystem | None", "Runtime"], tuple[list[Candidate], list[Candidate]]
+]
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def choose_system(
     beginnings = [system, *first_systems(system, searches, options)]
     best, complete = _compared(beginnings, (first, options, last), judge, clock.until(_TOGETHER), as_found)
     if again is not None:
-        best, complete = _searched_again(best, complete, again, first, judge, clock, as_found)
+        best, complete = _searched_again(best, again, first, judge, clock, as_found)
     finalists = [best, *(other for other in judge.ranking(best) if other != best)][:_FINALISTS]
     refined: list[tuple[OdeSystem, Refinement]] = []
     for finalist in finalists:
@@ -130,7 +133,6 @@ def choose_system(
 
 def _searched_again(
     best: OdeSystem,
-    complete: bool,
     again: SearchAgain,
     offered: Mapping[str, Sequence[Candidate]],
     judge: SystemJudge,
@@ -141,26 +143,27 @@ def _searched_again(
 
     Returns the best system, and whether all that was found had its turn.
     """
-    for searched, compared in _AGAIN:
-        if clock.is_over():
-            break
+    while not clock.until(_ROUNDS_OVER)():
         before = best = _with_fitted_constants(best, judge)
         along = judge.linearised(best)
         found = {
-            state: again(state, best.rates[state], along, clock.runtime(searched, i, offered))
-            for i, state in enumerate(offered)
+            state: again(state, best.rates[state], along, clock.runtime(_SEARCHED, offered, _ROUNDS_OVER))
+            for state in offered
         }
-        new = {state: own[:_FIRST] for state, own in found.items()}
-        rest = {state: own[_FIRST:] for state, own in found.items()}
+        likely = {state: own for state, (own, _) in found.items()}
+        rest = {state: own for state, (_, own) in found.items()}
         # Two wrong laws may hold each other up: then only both together can be exchanged.
-        likeliest = {state: own[0].expression for state, own in found.items() if own}
-        at_once = replace(best, rates={**best.rates, **likeliest})
-        best, complete = _compared(
-            [best, at_once], (new, rest, offered), judge, clock.until(compared), as_found
+        at_once = replace(
+            best, rates={**best.rates, **{s: own[0].expression for s, own in likely.items() if own}}
         )
-        if best is before and complete:
-            break
-    return best, complete
+        stop = clock.part(_EXCHANGED, _ROUNDS_OVER)
+        best, complete = _compared([best, at_once], (likely,), judge, stop, as_found)
+        if best is not before:
+            continue
+        best, complete = _compared([best], (rest, offered), judge, clock.until(_ROUNDS_OVER), as_found)
+        if best is before:
+            return best, complete
+    return best, False
 
 
 def _with_fitted_constants(system: OdeSystem, judge: SystemJudge) -> OdeSystem:

@@ -21,15 +21,20 @@ class Clock:
         end = self._end(share * (position + 1) / len(parts))
         return lambda: time.monotonic() > end or self._runtime.must_stop()
 
-    def is_over(self) -> bool:
-        """Return whether all of the time is over."""
-        return self._runtime.must_stop()
+    def part(self, share: float, last: float) -> Callable[[], bool]:
+        """Return what says whether so long a share from now on is over, or the time until the last one."""
+        end = self._from_now(share, last)
+        return lambda: time.monotonic() > end or self._runtime.must_stop()
 
-    def runtime(self, share: float, position: int, parts: Collection[object]) -> Runtime:
-        """Return a runtime that ends when such a part of what is left until a share of the time is over."""
+    def runtime(self, share: float, parts: Collection[object], last: float) -> Runtime:
+        """Return a runtime for one of several parts that together may take so long a share from now on."""
         now = time.monotonic()
-        end = now + (self._end(share) - now) / (len(parts) - position)
+        end = now + (self._from_now(share, last) - now) / len(parts)
         return replace(self._runtime, deadline=min(max(now, end), self._runtime.deadline), progress=None)
+
+    def _from_now(self, share: float, last: float) -> float:
+        length = self._end(share) - self._began
+        return min(time.monotonic() + length, self._end(last))
 
     def _end(self, share: float) -> float:
         return self._began + share * (self._runtime.deadline - self._began)

@@ -41,10 +41,10 @@ def _options(search: StateSearch) -> list[Candidate]:
     return [chosen, *search.choice.alternatives, *near]
 
 
-def everything(search: StateSearch) -> list[Candidate]:
-    """Return all candidates of a search, each structure once: what it offers, then what lies far off."""
+def likely_and_rest(search: StateSearch) -> tuple[list[Candidate], list[Candidate]]:
+    """Return what a search offers, and what lies far off that; each structure once."""
     likely = all_options([search])
-    return [*likely, *unlikely([search], likely)]
+    return likely, unlikely([search], likely)
 
 
 def shortlisted(searches: Sequence[StateSearch], best_alone: Sequence[Candidate]) -> list[Candidate]:

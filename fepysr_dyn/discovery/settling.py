@@ -19,7 +19,7 @@ from fepysr_dyn.discovery.confidence import (
 from fepysr_dyn.discovery.config import DiscoveryConfig
 from fepysr_dyn.discovery.documents import Settled
 from fepysr_dyn.discovery.forms import POINTWISE, TOLERANT
-from fepysr_dyn.discovery.offered import everything, has_structure
+from fepysr_dyn.discovery.offered import has_structure, likely_and_rest
 from fepysr_dyn.discovery.problems import all_columns
 from fepysr_dyn.discovery.states import StateSearch, fitted_constants, search_again, search_along
 from fepysr_dyn.linearised import LinearisedSystem
@@ -69,9 +69,9 @@ def settle(
 
     def again(
         state: str, law: sympy.Expr, along: LinearisedSystem | None, own_runtime: Runtime
-    ) -> list[Candidate]:
+    ) -> tuple[list[Candidate], list[Candidate]]:
         if along is None:
-            return everything(search_again(state, problems[state, TOLERANT], [law], config, own_runtime))
+            return likely_and_rest(search_again(state, problems[state, TOLERANT], [law], config, own_runtime))
         return search_along(state, law, along.regression(state), config, own_runtime)
 
     best = choose_system(

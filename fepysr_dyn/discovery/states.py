@@ -29,8 +29,12 @@ from fepysr_dyn.search.selection import Choice, choose, surely_exact
 _QUICK_SHARE = 0.35
 #: The search along a system, round by round: the next one goes on from there, so it need not be thorough.
 _SKETCHED = KineticConfig(starts=1, pairs=3, polish=False)
-#: Relatives of a law that are tried in the system.
+#: Relatives of a law that are looked at.
 _RELATIVES = 6
+#: Laws that are tried in the system first, and the nats by which they may be worse than its own one: what
+#: small changes do is less than the whole truth about large ones.
+_LIKELY = 10
+_ABOUT_AS_GOOD = 50.0
 
 
 @dataclass(frozen=True)
@@ -110,11 +114,17 @@ def search_again(
 
 def search_along(
     state: str, law: sympy.Expr, regression: RateRegression, config: DiscoveryConfig, runtime: Runtime
-) -> list[Candidate]:
+) -> tuple[list[Candidate], list[Candidate]]:
     """Search what the trajectories of a system near the truth say about one of its equations.
 
-    Returns laws in the terms of kinetics, searched from nothing, and what differs from the system's own law
-    in a term or two; first what describes the samples best for its length.
+    Laws in the terms of kinetics are searched from nothing. What differs from the system's own law in a term
+    or two counts if it looks better than that.
+
+    Returns
+    -------
+    likely, rest
+        First what describes the samples best for its length. What is likely is about as good as the system's
+        own law, or better.
     """
     problem = RegressionProblem(
         columns=regression.columns,
@@ -129,10 +139,18 @@ def search_along(
     prior = config.prior(state)
     relatives = [] if state in config.priors else best_relatives(law, problem, _RELATIVES)
     front = KineticEngine(_SKETCHED).search(unknown_part(problem, prior), runtime)
-    found = [evaluate_candidate(relative, problem, "relatives") for relative in relatives]
-    found += _whole(state, front, problem, prior)
-    allowed = [candidate for candidate in found if prior.allows(candidate.expression, problem.columns)]
-    return sorted(allowed, key=lambda candidate: _length(candidate, problem))
+    own = _length(evaluate_candidate(law, problem, ""), problem)
+    found = {
+        candidate: _length(candidate, problem)
+        for candidate in (evaluate_candidate(relative, problem, "relatives") for relative in relatives)
+    }
+    found = {candidate: length for candidate, length in found.items() if length < own}
+    for candidate in _whole(state, front, problem, prior):
+        if prior.allows(candidate.expression, problem.columns):
+            found[candidate] = _length(candidate, problem)
+    ranked = sorted(found, key=lambda candidate: found[candidate])
+    likely = [candidate for candidate in ranked if found[candidate] < own + _ABOUT_AS_GOOD][:_LIKELY]
+    return likely, [candidate for candidate in ranked if candidate not in likely]
 
 
 def _length(candidate: Candidate, problem: RegressionProblem) -> float:
