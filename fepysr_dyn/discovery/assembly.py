@@ -55,12 +55,14 @@ _ALONE, _TOGETHER = 0.12, 0.3
 #: Shares of it for searching equations again and for exchanging them, in each round, and until which there
 #: are rounds.
 _SEARCHED, _EXCHANGED = 0.1, 0.1
+#: Where nothing better is found the next search is thorough, and may take twice as long, up to this share.
+_LONGEST_SEARCH = 0.4
 _ROUNDS_OVER = 0.87
 
-#: (state, its law in the best system so far, what small changes of that do, runtime) -> laws, likely
-#: ones and others
+#: (state, its law in the best system so far, what small changes of that do, thorough or not, runtime)
+#: -> laws, likely ones and others
 SearchAgain = Callable[
-    [str, sympy.Expr, "LinearisedSystem | None", "Runtime"], tuple[list[Candidate], list[Candidate]]
+    [str, sympy.Expr, "LinearisedSystem | None", bool, "Runtime"], tuple[list[Candidate], list[Candidate]]
 ]
 
 
@@ -143,11 +145,14 @@ def _searched_again(
 
     Returns the best system, and whether all that was found had its turn.
     """
+    share = _SEARCHED
     while not clock.until(_ROUNDS_OVER)():
         before = best = _with_fitted_constants(best, judge)
-        along = judge.linearised(best)
+        along, thorough = judge.linearised(best), share > _SEARCHED
         found = {
-            state: again(state, best.rates[state], along, clock.runtime(_SEARCHED, offered, _ROUNDS_OVER))
+            state: again(
+                state, best.rates[state], along, thorough, clock.runtime(share, offered, _ROUNDS_OVER)
+            )
             for state in offered
         }
         likely = {state: own for state, (own, _) in found.items()}
@@ -161,8 +166,12 @@ def _searched_again(
         if best is not before:
             continue
         best, complete = _compared([best], (rest, offered), judge, clock.until(_ROUNDS_OVER), as_found)
-        if best is before:
+        if best is not before:
+            continue
+        if share >= _LONGEST_SEARCH:
             return best, complete
+        # Whatever a quick search finds is known now.
+        share = 2 * share
     return best, False
 
 

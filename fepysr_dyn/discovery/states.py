@@ -31,6 +31,8 @@ _QUICK_SHARE = 0.35
 _SKETCHED = KineticConfig(starts=1, pairs=3, polish=False)
 #: Relatives of a law that are looked at.
 _RELATIVES = 6
+#: Nats by which these may look worse than the system's own law.
+_HARDLY_WORSE = 15.0
 #: Laws that are tried in the system first, and the nats by which they may be worse than its own one: what
 #: small changes do is less than the whole truth about large ones.
 _LIKELY = 10
@@ -113,12 +115,18 @@ def search_again(
 
 
 def search_along(
-    state: str, law: sympy.Expr, regression: RateRegression, config: DiscoveryConfig, runtime: Runtime
+    state: str,
+    law: sympy.Expr,
+    regression: RateRegression,
+    config: DiscoveryConfig,
+    runtime: Runtime,
+    *,
+    thorough: bool = False,
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Search what the trajectories of a system near the truth say about one of its equations.
 
     Laws in the terms of kinetics are searched from nothing. What differs from the system's own law in a term
-    or two counts if it looks better than that.
+    or two counts if it looks hardly worse than that.
 
     Returns
     -------
@@ -138,13 +146,15 @@ def search_along(
     )
     prior = config.prior(state)
     relatives = [] if state in config.priors else best_relatives(law, problem, _RELATIVES)
-    front = KineticEngine(_SKETCHED).search(unknown_part(problem, prior), runtime)
+    front = KineticEngine(KineticConfig() if thorough else _SKETCHED).search(
+        unknown_part(problem, prior), runtime
+    )
     own = _length(evaluate_candidate(law, problem, ""), problem)
     found = {
         candidate: _length(candidate, problem)
         for candidate in (evaluate_candidate(relative, problem, "relatives") for relative in relatives)
     }
-    found = {candidate: length for candidate, length in found.items() if length < own}
+    found = {candidate: length for candidate, length in found.items() if length < own + _HARDLY_WORSE}
     for candidate in _whole(state, front, problem, prior):
         if prior.allows(candidate.expression, problem.columns):
             found[candidate] = _length(candidate, problem)
