@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fepysr_dyn.discovery.confidence import structure_of
 from fepysr_dyn.expressions import complexity
+from fepysr_dyn.expressions.canonical import NODE_COST
 from fepysr_dyn.linearised import LinearisedSystem
 from fepysr_dyn.refinement import StiffSystemError, WindowJudge
 from fepysr_dyn.shooting import WindowFit
@@ -30,8 +31,7 @@ Array = NDArray[np.float64]
 
 #: Systems are much worse than the best if they are longer by so many nats.
 _CLOSE = 60.0
-#: Description of one node of a formula, in nats, and of a function beyond arithmetic: there are many.
-_NODE_COST = 1.5
+#: Description of a function beyond arithmetic, in nats, besides its node: there are many.
 _FUNCTION_COST = 8.0
 
 
@@ -140,7 +140,7 @@ class _Judged:
 def formula_cost(system: OdeSystem) -> float:
     """Return the description of the formulas of a system without their constants, in nats."""
     return sum(
-        _NODE_COST * complexity(rate) + _FUNCTION_COST * _functions(rate) for rate in system.rates.values()
+        NODE_COST * complexity(rate) + _FUNCTION_COST * _functions(rate) for rate in system.rates.values()
     )
 
 

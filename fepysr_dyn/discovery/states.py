@@ -13,6 +13,7 @@ from fepysr_dyn.discovery.config import DiscoveryConfig, EquationPrior
 from fepysr_dyn.discovery.forms import KINETIC, POINTWISE, TOLERANT
 from fepysr_dyn.discovery.problems import unknown_part
 from fepysr_dyn.expressions import complexity, free_constants
+from fepysr_dyn.expressions.canonical import NODE_COST
 from fepysr_dyn.linearised import RateRegression
 from fepysr_dyn.refinement import FittedConstant
 from fepysr_dyn.search.column_errors import likeliest, weighed_like
@@ -22,7 +23,7 @@ from fepysr_dyn.search.portfolio import QUICK, Portfolio
 from fepysr_dyn.search.problem import Budget, RegressionProblem, Runtime, SearchEngine
 from fepysr_dyn.search.refit import ConstantFitter
 from fepysr_dyn.search.registry import make_engine
-from fepysr_dyn.search.relatives import NODE_COST, best_relatives
+from fepysr_dyn.search.relatives import best_relatives
 from fepysr_dyn.search.selection import Choice, choose, surely_exact
 
 #: Share of a state's time for the quick engines before stage 1 is asked.

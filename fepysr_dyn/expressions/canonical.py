@@ -12,6 +12,8 @@ from fepysr_dyn.expressions.reals import RealBuilder, real_symbol
 
 #: Products that would expand into more terms than this are left as they are.
 MAX_TERMS = 2_000
+#: Nats of a node of a formula, where its length is weighed against what it explains.
+NODE_COST = 1.5
 _SINGULAR = (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I)
 
 

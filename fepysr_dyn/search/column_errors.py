@@ -15,6 +15,7 @@ import numpy as np
 import sympy
 
 from fepysr_dyn.expressions import complexity
+from fepysr_dyn.expressions.canonical import NODE_COST
 from fepysr_dyn.search.evaluation import tree_values
 from fepysr_dyn.search.front import Candidate
 from fepysr_dyn.search.least_squares import refit_expression
@@ -25,8 +26,6 @@ from fepysr_dyn.search.rows import column_arrays
 _CONTENDERS = 15
 _ROUNDS = 2
 _STEPS = 30
-#: Nats of a node of a formula.
-_NODE_COST = 1.5
 #: A law that is not finite one standard error away misses that row by as much as it likes.
 _ANY_ERROR = 1e3
 
@@ -86,4 +85,4 @@ def _description(law: sympy.Expr, problem: RegressionProblem) -> float:
     with np.errstate(all="ignore"):
         misses = problem.target - tree_values(law, column_arrays(problem))
         misfit = 0.5 * float(np.sum(misses**2 / variances + np.log(variances)))
-    return misfit + _NODE_COST * complexity(law) if np.isfinite(misfit) else float("inf")
+    return misfit + NODE_COST * complexity(law) if np.isfinite(misfit) else float("inf")

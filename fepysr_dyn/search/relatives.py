@@ -14,6 +14,7 @@ import numpy as np
 import sympy
 
 from fepysr_dyn.expressions import complexity
+from fepysr_dyn.expressions.canonical import NODE_COST
 from fepysr_dyn.search.evaluation import UnsupportedExpressionError, tree_values
 from fepysr_dyn.search.least_squares import number, refit_expression
 from fepysr_dyn.search.operators import uses_only
@@ -25,8 +26,6 @@ _MOST_TERMS = 8
 #: Formulas that are refitted for each one that is returned.
 _REFITTED = 2
 _STEPS = 15
-#: Nats of a node of a formula.
-NODE_COST = 1.5
 #: Formulas whose losses agree to so many digits are one formula.
 _SAME_DIGITS = 6
 #: Misfits below this share of the target are rounding.
