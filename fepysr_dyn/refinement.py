@@ -198,14 +198,19 @@ class WindowJudge:
         self._cuts: dict[tuple[int, Stepping], Windows] = {}
         self.windows = self._cut(_JUDGING_WINDOW, _JUDGING_STEPPINGS[0])
 
-    def fit(self, system: OdeSystem, *, hopeless: float = np.inf, quickly: bool = False) -> WindowFit | None:
+    def fit(
+        self, system: OdeSystem, *, hopeless: float = np.inf, harder: float = 1.0, quickly: bool = False
+    ) -> WindowFit | None:
         """Fit constants on all windows; None for a system that cannot follow one.
 
         Parameters
         ----------
         hopeless : float
-            A system whose mean squared residual is larger than this on shorter windows, each with an initial
-            state of its own, is not followed any further: longer ones would only be worse.
+            A system whose sum of squared residuals stays above this on shorter windows is not followed any
+            further, and gets what it would have on longer ones if these were as much harder for it as for
+            the system that the limit is of.
+        harder : float
+            By what factor the sum of squares of that system is larger on longer windows.
         quickly : bool
             Do not try finer steps than most systems need.
 
@@ -221,21 +226,21 @@ class WindowJudge:
 
         def fitted(shooting: Shooting, near: WindowFit | None) -> WindowFit | None:
             if near is None:
-                return shooting.fit(values, converged=_JUDGED)
-            return shooting.fit(near.theta, starts=near.starts, converged=_JUDGED)
+                return shooting.fit(values, converged=_JUDGED, hopeless=hopeless)
+            return shooting.fit(near.theta, starts=near.starts, converged=_JUDGED, hopeless=hopeless)
 
         short = _in_steps(equations, cut, fitted, _JUDGING_STEPPINGS, most)
         if short is None:
             return None
         windows = self._cut(_JUDGING_WINDOW, short.stepping)
         beginnings = windows.beginnings(self._cut(_FIRST_WINDOW, short.stepping))
-        if short.chi2 > hopeless * short.samples:
-            share = windows.samples / short.samples
-            by_window = share * np.add.reduceat(short.window_chi2, beginnings)
-            return replace(short, window_chi2=by_window, samples=windows.samples)
+        if short.chi2 > hopeless:
+            by_window = harder * np.add.reduceat(short.window_chi2, beginnings)
+            return replace(short, window_chi2=by_window, samples=windows.samples, on_shorter=short.chi2)
         # Where a law is steep, the data are too far from any of its solutions to begin there.
         starts = short.starts[:, beginnings]
-        return Shooting(equations, windows).fit(short.theta, starts=starts, converged=_JUDGED)
+        fit = Shooting(equations, windows).fit(short.theta, starts=starts, converged=_JUDGED)
+        return None if fit is None else replace(fit, on_shorter=short.chi2)
 
     def _cut(self, length: int, stepping: Stepping) -> Windows:
         """Return the windows of one length; they are cut once."""

@@ -7,7 +7,7 @@ all windows are solved at once.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import sympy
@@ -29,6 +29,9 @@ _ALIGNMENTS = 4
 _CAREFUL = 1e-2
 #: A step that lowers the sum of squares by less than this share ends a fit.
 _CONVERGED = 1e-10
+#: A step along slopes of an earlier point must lower the sum of squares by this share to be worth it: it
+#: takes one integration instead of one for each constant, and shows less of the way.
+_WORTH_REUSING = 0.02
 #: Relative steps of differences: half of the digits.
 _DIFFERENCE = 1e-7
 #: A constant that becomes smaller than this share of what it was at first is about to vanish.
@@ -85,7 +88,10 @@ class Equations:
 
 @dataclass(frozen=True)
 class WindowFit:
-    """Constants, initial states of the windows, and how well they follow the data in such steps."""
+    """Constants, initial states of the windows, and how well they follow the data in such steps.
+
+    `on_shorter` is the sum of squared residuals on shorter windows, if these were fitted first.
+    """
 
     theta: Array
     starts: Array
@@ -93,6 +99,7 @@ class WindowFit:
     samples: int
     standard_errors: Array
     stepping: Stepping
+    on_shorter: float = float("inf")
 
     @property
     def chi2(self) -> float:
@@ -133,6 +140,16 @@ class _Linearised:
         )
 
 
+@dataclass(frozen=True)
+class _Trial:
+    """Where a step leads; no residual if it leads nowhere."""
+
+    theta: Array
+    starts: Array
+    residual: Array | None
+    chi2: float
+
+
 class Shooting:
     """Equations on windows of one length, integrated together."""
 
@@ -148,6 +165,7 @@ class Shooting:
         training: NDArray[np.bool_] | None = None,
         iterations: int = _MAX_ITERATIONS,
         converged: float = _CONVERGED,
+        hopeless: float = np.inf,
     ) -> WindowFit | None:
         """Fit constants and initial states by damped Gauss-Newton; None if they cannot be integrated.
 
@@ -160,6 +178,9 @@ class Shooting:
             residuals tell how well the constants foretell data that took no part in them.
         converged : float
             Share of the sum of squares below which a gain ends the fit.
+        hopeless : float
+            The fit also ends if the sum of squares would stay above this even if all steps that are left
+            gained as large a share as the last one.
         """
         starts = self._windows.starts if starts is None else starts
         used = np.ones(self._windows.count, dtype=bool) if training is None else training
@@ -167,13 +188,19 @@ class Shooting:
             # A window that is lost on the way overflows; it is asked for afterwards.
             with np.errstate(all="ignore"):
                 starts = self._aligned(theta, starts)
-                return self._gauss_newton(theta, starts, used, iterations, converged)
+                return self._gauss_newton(theta, starts, used, iterations, converged, hopeless)
         except np.linalg.LinAlgError:
             # Slopes of a system that is about to run away can be anything.
             return None
 
     def _gauss_newton(
-        self, theta: Array, starts: Array, used: NDArray[np.bool_], iterations: int, converged: float
+        self,
+        theta: Array,
+        starts: Array,
+        used: NDArray[np.bool_],
+        iterations: int,
+        converged: float,
+        hopeless: float,
     ) -> WindowFit | None:
         damping = _CAREFUL
         # A constant keeps the size that it has at first, which may be tiny: the half-saturation of a steep
@@ -191,19 +218,20 @@ class Shooting:
         if not np.all(followed):
             return None
         chi2 = _sum_of_squares(here.residual, used)
-        for _ in range(iterations):
-            change, changes, _ = _solve(here, damping, used)
-            trial_theta = theta + change
-            trial_starts = starts + changes.T * self._windows.scale[:, None]
-            trial = self._residuals(trial_theta, trial_starts)
-            trial_chi2 = np.inf if trial is None else _sum_of_squares(trial, used)
-            if trial_chi2 <= chi2:
-                gain = chi2 - trial_chi2
-                theta, starts, chi2, damping = trial_theta, trial_starts, trial_chi2, damping / 10
+        for left in range(iterations, 0, -1):
+            trial = self._step(here, theta, starts, damping, used)
+            if trial.chi2 <= chi2:
+                before, damping = chi2, damping / 10
+                while trial.chi2 <= chi2:
+                    gain, residual = chi2 - trial.chi2, trial.residual
+                    theta, starts, chi2 = trial.theta, trial.starts, trial.chi2
+                    if gain <= _WORTH_REUSING * chi2 or residual is None:
+                        break
+                    trial = self._step(replace(here, residual=residual), theta, starts, damping, used)
                 here, followed = self._linearised(theta, starts, typical)
                 if not np.all(followed):
                     return None
-                if gain <= converged * chi2:
+                if before - chi2 <= converged * chi2 or chi2 * (chi2 / before) ** left > hopeless:
                     break
             else:
                 damping *= 10
@@ -215,6 +243,16 @@ class Shooting:
         covariance = np.linalg.pinv(information) * chi2 / freedom if len(theta) else np.zeros((0, 0))
         errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         return WindowFit(theta, starts, here.misfits, samples, errors, self._windows.stepping)
+
+    def _step(
+        self, here: _Linearised, theta: Array, starts: Array, damping: float, used: NDArray[np.bool_]
+    ) -> _Trial:
+        """Return where a damped step leads."""
+        change, changes, _ = _solve(here, damping, used)
+        theta, starts = theta + change, starts + changes.T * self._windows.scale[:, None]
+        residual = self._residuals(theta, starts)
+        chi2 = np.inf if residual is None else _sum_of_squares(residual, used)
+        return _Trial(theta, starts, residual, chi2)
 
     def _aligned(self, theta: Array, starts: Array) -> Array:
         """Return initial states fitted to the data, each window by itself, with the constants as they are."""

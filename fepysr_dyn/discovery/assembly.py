@@ -59,10 +59,11 @@ _SEARCHED, _EXCHANGED = 0.1, 0.1
 _LONGEST_SEARCH = 0.4
 _ROUNDS_OVER = 0.87
 
-#: (state, its law in the best system so far, what small changes of that do, thorough or not, runtime)
+#: (state, the rates of the best system so far, what small changes of these do, thorough or not, runtime)
 #: -> laws, likely ones and others
 SearchAgain = Callable[
-    [str, sympy.Expr, "LinearisedSystem | None", bool, "Runtime"], tuple[list[Candidate], list[Candidate]]
+    [str, Mapping[str, sympy.Expr], "LinearisedSystem | None", bool, "Runtime"],
+    tuple[list[Candidate], list[Candidate]],
 ]
 
 
@@ -150,9 +151,7 @@ def _searched_again(
         before = best = _with_fitted_constants(best, judge)
         along, thorough = judge.linearised(best), share > _SEARCHED
         found = {
-            state: again(
-                state, best.rates[state], along, thorough, clock.runtime(share, offered, _ROUNDS_OVER)
-            )
+            state: again(state, best.rates, along, thorough, clock.runtime(share, offered, _ROUNDS_OVER))
             for state in offered
         }
         likely = {state: own for state, (own, _) in found.items()}

@@ -31,6 +31,8 @@ Array = NDArray[np.float64]
 
 #: Systems are much worse than the best if they are longer by so many nats.
 _CLOSE = 60.0
+#: On shorter windows they are if they are longer by so many.
+_FAR_BEHIND = 150.0
 #: Description of a function beyond arithmetic, in nats, besides its node: there are many.
 _FUNCTION_COST = 8.0
 
@@ -51,7 +53,7 @@ class SystemJudge:
         self._judged: dict[tuple[sympy.Expr, ...], _Judged | None] = {}
         #: Of systems that were the best ones for a time.
         self._fits: dict[tuple[sympy.Expr, ...], WindowFit] = {}
-        self._shortest = math.inf
+        self._best: _Judged | None = None
         self._stiff: set[tuple[sympy.Expr, ...]] = set()
         self.quickly = False
 
@@ -94,20 +96,26 @@ class SystemJudge:
         return [replace(like, rates=dict(zip(like.states, rates, strict=True))) for rates in near]
 
     def _judge(self, system: OdeSystem) -> _Judged | None:
-        formula, samples = formula_cost(system), self._windows.windows.samples
-        # Beyond this even a formula without constants would not be among the best.
-        hopeless = math.exp(min(700.0, 2.0 * (self._shortest + _CLOSE - formula) / samples))
-        fit = self._windows.fit(system, hopeless=hopeless, quickly=self.quickly)
+        formula, hopeless, harder = formula_cost(system), math.inf, 1.0
+        if self._best is not None:
+            # Beyond this not even a formula without constants would be near the best: windows of any length
+            # tell systems apart, only less surely the shorter they are.
+            nats = _length(self._best, on_shorter=True) + _FAR_BEHIND - formula
+            samples = self._best.samples
+            hopeless = samples * math.exp(min(700.0, 2.0 * nats / samples))
+            harder = float(np.sum(self._best.window_chi2)) / self._best.on_shorter
+        fit = self._windows.fit(system, hopeless=hopeless, harder=harder, quickly=self.quickly)
         if fit is None:
             return None
         if fit.stepping not in self._windows.quick_steppings:
             self._stiff.add(tuple(system.rates.values()))
-        judged = _Judged(fit.window_chi2, fit.samples, len(fit.theta), formula)
+        judged = _Judged(fit.window_chi2, fit.samples, len(fit.theta), formula, fit.on_shorter)
         # What is kept out of a fit is never followed better than in it: a system that is worse already
         # needs no second look.
-        if _length(judged) < self._shortest:
+        if fit.on_shorter <= hopeless and _length(judged) < _length(self._best):
             judged = replace(judged, window_chi2=self._windows.left_out(system, fit))
-            self._shortest = min(self._shortest, _length(judged))
+            if _length(judged) < _length(self._best):
+                self._best = judged
             self._fits[tuple(system.rates.values())] = fit
         return judged
 
@@ -135,6 +143,7 @@ class _Judged:
     samples: int
     constants: int
     formula: float
+    on_shorter: float
 
 
 def formula_cost(system: OdeSystem) -> float:
@@ -152,12 +161,18 @@ def _functions(rate: sympy.Expr) -> int:
     )
 
 
-def _length(judged: _Judged | None, weights: Array | None = None) -> float:
-    """Return the description length in nats, with windows counted as often as their weights say."""
+def _length(judged: _Judged | None, weights: Array | None = None, *, on_shorter: bool = False) -> float:
+    """Return the description length in nats, with windows counted as often as their weights say.
+
+    Or what it would be with the residuals on shorter windows.
+    """
     if judged is None:
         return math.inf
-    counted = (
-        judged.window_chi2 if weights is None else judged.window_chi2[weights > 0] * weights[weights > 0]
-    )
-    misfit = 0.5 * judged.samples * math.log(max(float(np.sum(counted)), 1e-300) / judged.samples)
+    if on_shorter:
+        chi2 = judged.on_shorter
+    elif weights is None:
+        chi2 = float(np.sum(judged.window_chi2))
+    else:
+        chi2 = float(np.sum(judged.window_chi2[weights > 0] * weights[weights > 0]))
+    misfit = 0.5 * judged.samples * math.log(max(chi2, 1e-300) / judged.samples)
     return misfit + 0.5 * judged.constants * math.log(judged.samples) + judged.formula

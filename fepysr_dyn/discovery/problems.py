@@ -137,6 +137,9 @@ def unknown_part(problem: RegressionProblem, prior: EquationPrior) -> Regression
         problem,
         columns={name: problem.columns[name] for name in names},
         column_errors={name: error for name, error in problem.column_errors.items() if name in names},
+        features=tuple(
+            f for f in problem.features if {symbol.name for symbol in f.free_symbols} <= set(names)
+        ),
         target=problem.target - problem.measure(np.broadcast_to(known, problem.matrix.shape[1])),
     )
 

@@ -68,11 +68,16 @@ def settle(
     smoothed = list(derivatives)
 
     def again(
-        state: str, law: sympy.Expr, along: LinearisedSystem | None, thorough: bool, own_runtime: Runtime
+        state: str,
+        rates: Mapping[str, sympy.Expr],
+        along: LinearisedSystem | None,
+        thorough: bool,
+        own_runtime: Runtime,
     ) -> tuple[list[Candidate], list[Candidate]]:
         if along is None:
-            return likely_and_rest(search_again(state, problems[state, TOLERANT], [law], config, own_runtime))
-        return search_along(state, law, along.regression(state), config, own_runtime, thorough=thorough)
+            problem = problems[state, TOLERANT]
+            return likely_and_rest(search_again(state, problem, rates[state], config, own_runtime))
+        return search_along(state, rates, along.regression(state), config, own_runtime, thorough=thorough)
 
     best = choose_system(
         system,

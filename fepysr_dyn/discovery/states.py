@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import sympy
 
 from fepysr_dyn.discovery.config import DiscoveryConfig, EquationPrior
+from fepysr_dyn.discovery.fluxes import fluxes_of_others
 from fepysr_dyn.discovery.forms import KINETIC, POINTWISE, TOLERANT
 from fepysr_dyn.discovery.problems import unknown_part
 from fepysr_dyn.expressions import complexity, free_constants
 from fepysr_dyn.expressions.canonical import NODE_COST
 from fepysr_dyn.linearised import RateRegression
 from fepysr_dyn.refinement import FittedConstant
-from fepysr_dyn.search.column_errors import likeliest, weighed_like
+from fepysr_dyn.search.column_errors import weighed_like
 from fepysr_dyn.search.front import Candidate, ParetoFront, evaluate_candidate
 from fepysr_dyn.search.kinetic import KineticConfig, KineticEngine, without_small_negatives
 from fepysr_dyn.search.portfolio import QUICK, Portfolio
@@ -94,22 +95,15 @@ def search_state(
 
 
 def search_again(
-    state: str,
-    problem: RegressionProblem,
-    laws: Sequence[sympy.Expr],
-    config: DiscoveryConfig,
-    runtime: Runtime,
+    state: str, problem: RegressionProblem, law: sympy.Expr, config: DiscoveryConfig, runtime: Runtime
 ) -> StateSearch:
     """Search the terms of rate laws once more, with the weights that rows have if a law is near the truth.
 
     How much a row says depends on how steep the law is there. A law that was chosen on trajectories knows
-    that better than any that was found from derivatives, even if it is not the right one yet. Several may be
-    given; the likeliest counts.
+    that better than any that was found from derivatives, even if it is not the right one yet.
     """
     prior = config.prior(state)
-    problem = without_small_negatives(problem)
-    known = likeliest([Candidate(law, complexity(law), float("nan"), "") for law in laws], problem)
-    weighed = weighed_like(laws[0] if known is None else known, problem)
+    weighed = weighed_like(law, without_small_negatives(problem))
     front = KineticEngine().search(unknown_part(weighed, prior), runtime)
     allowed = _whole(state, front, weighed, prior)
     return StateSearch(state, allowed, choose(allowed, weighed), ())
@@ -117,7 +111,7 @@ def search_again(
 
 def search_along(
     state: str,
-    law: sympy.Expr,
+    rates: Mapping[str, sympy.Expr],
     regression: RateRegression,
     config: DiscoveryConfig,
     runtime: Runtime,
@@ -126,8 +120,8 @@ def search_along(
 ) -> tuple[list[Candidate], list[Candidate]]:
     """Search what the trajectories of a system near the truth say about one of its equations.
 
-    Laws in the terms of kinetics are searched from nothing. What differs from the system's own law in a term
-    or two counts if it looks hardly worse than that.
+    Laws in the terms of kinetics, and of the other equations of the system, are searched from nothing. What
+    differs from the system's own law in a term or two counts if it looks hardly worse than that.
 
     Returns
     -------
@@ -135,14 +129,17 @@ def search_along(
         First what describes the samples best for its length. What is likely is about as good as the system's
         own law, or better.
     """
+    law, fluxes = rates[state], fluxes_of_others(state, rates)
     problem = RegressionProblem(
         columns=regression.columns,
+        features=fluxes,
         target=regression.target,
         measurement=regression.measurement,
         nuisance=regression.nuisance,
         noise=1.0,
         operators=config.operators,
-        max_complexity=config.max_complexity,
+        # What another equation says already is no further complexity.
+        max_complexity=config.max_complexity + max(map(complexity, fluxes), default=0),
         budget=Budget(config.evaluations, config.seconds_per_state),
     )
     prior = config.prior(state)

@@ -48,7 +48,7 @@ class KineticConfig:
         the time goes there.
     """
 
-    max_terms: int = 6
+    max_terms: int = 7
     starts: int = 2
     pairs: int = 8
     max_columns: int = 2_500
@@ -105,6 +105,15 @@ def without_small_negatives(problem: RegressionProblem) -> RegressionProblem:
     return replace(problem, columns=columns)
 
 
+def _thinned(library: list[RateTerm], most: int) -> list[RateTerm]:
+    """Return a library with fewer of the levels that stand side by side, if it is too large.
+
+    Terms come two by two, of one level each: whole columns would be missing if the last terms were left out.
+    """
+    stride = -(-len(library) // most)
+    return [term for position, term in enumerate(library) if not term.parts or position // 2 % stride == 0]
+
+
 def search_rate_laws(session: Session, config: KineticConfig) -> None:
     """Offer rate laws built from growing libraries."""
     columns = column_arrays(session.problem)
@@ -121,11 +130,11 @@ def search_rate_laws(session: Session, config: KineticConfig) -> None:
             RateTerm((name,), (part,))
             for name in columns
             for part in parts
-            # A saturation times its own column is hardly one.
-            if part.kind in ("inhibition", "exhaustion") or name != part.column
+            # A saturation times its own column is hardly one; a gate is.
+            if part.kind in ("inhibition", "exhaustion") or part.span or name != part.column
         ),
     ]
-    libraries.append(("saturation of products", library[: config.max_columns]))
+    libraries.append(("saturation of products", _thinned(library, config.max_columns)))
     for position, (title, terms) in enumerate(libraries):
         build = RateLawBuilder(session, terms, parts if position else [], config)
         singles = ([term] for term in build.ranked([])[: config.starts])

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import sympy
 
 from fepysr_dyn.search.least_squares import solve_columns
 from fepysr_dyn.search.pairs import best_pairs
 from fepysr_dyn.search.problem import Array
-from fepysr_dyn.search.rate_law_fitting import FittedLaw, RateLawFitter
+from fepysr_dyn.search.rate_law_fitting import RateLawFitter
 from fepysr_dyn.search.rate_laws import Part, RateTerm
 
 if TYPE_CHECKING:
@@ -26,6 +25,9 @@ _NEW = 1e-4
 _WORTH_IT = 0.995
 #: Another part in a term must lower it by so much.
 _WORTH_A_PART = 0.7
+#: Another factor must lower it by so much; so many columns are tried as one.
+_WORTH_A_FACTOR = 0.9
+_FACTORS = 2
 #: Laws with a loss so much larger than the best of as many terms are still tried with other exponents.
 _NEAR_BEST = 1.5
 #: A loss so little larger is worth a part less.
@@ -57,8 +59,8 @@ class RateLawBuilder:
         self._fitter = RateLawFitter(session.problem)
         self._columns = self._fitter.columns
         self._target = self._fitter.target
-        self._library = library
-        self._matrix = self._fitter.values(library)
+        self._library = [*library, *(RateTerm((name,)) for name in self._fitter.features)]
+        self._matrix = self._fitter.values(self._library)
         #: The law with the smallest loss so far by size.
         self._best: dict[int, tuple[float, list[RateTerm]]] = {}
         self._known: dict[frozenset[object], _Known] = {}
@@ -88,6 +90,7 @@ class RateLawBuilder:
                 terms, loss = self._with_other_exponents(terms, loss)
             if loss <= best:
                 terms, loss = self._with_more_parts(terms, loss)
+                terms, loss = self._with_more_factors(terms, loss)
                 self._eliminated(terms)
 
     def polish(self) -> None:
@@ -184,6 +187,8 @@ class RateLawBuilder:
         for position, term in enumerate(terms):
             if self._session.must_stop() or len(term.parts) > 1 or not self._parts:
                 continue
+            if self._is_feature(term):
+                continue
             rest = [*terms[:position], *terms[position + 1 :]]
             products = [replace(term, parts=(*term.parts, part)) for part in self._parts]
             best = self._ranked(products, self._fitter.values(products), rest)
@@ -192,6 +197,26 @@ class RateLawBuilder:
             trial, trial_loss = self._fitted([*terms[:position], best[0], *terms[position + 1 :]])
             if trial_loss < _WORTH_A_PART * loss:
                 terms, loss = self._with_other_exponents(trial, trial_loss)
+        return terms, loss
+
+    def _is_feature(self, term: RateTerm) -> bool:
+        """Return whether a term is what other equations say, and stays as it is."""
+        return any(name in self._fitter.features for name in term.factors)
+
+    def _with_more_factors(self, terms: list[RateTerm], loss: float) -> tuple[list[RateTerm], float]:
+        """Multiply terms that saturate by a column each: the library has one column times one saturation."""
+        for position, term in enumerate(terms):
+            if self._session.must_stop() or len(term.factors) > 1 or not term.parts:
+                continue
+            if self._is_feature(term):
+                continue
+            rest = [*terms[:position], *terms[position + 1 :]]
+            products = [replace(term, factors=tuple(sorted((*term.factors, name)))) for name in self._columns]
+            for other in self._ranked(products, self._fitter.values(products), rest)[:_FACTORS]:
+                trial, trial_loss = self._fitted([*terms[:position], other, *terms[position + 1 :]])
+                if trial_loss < _WORTH_A_FACTOR * loss:
+                    terms, loss = self._with_other_exponents(trial, trial_loss)
+                    break
         return terms, loss
 
     def _eliminated(self, terms: Sequence[RateTerm]) -> None:
@@ -250,7 +275,7 @@ class RateLawBuilder:
         best = self._best_loss(found)
         known = self._known.get(_structure(found))
         if law.loss < _OFFERED * best and (known is None or law.loss < _BETTER * known.loss):
-            self._session.offer(_written(law))
+            self._session.offer(self._fitter.written(law))
         if law.loss < best:
             self._best[_size(found)] = law.loss, found
         return found, law.loss
@@ -272,9 +297,3 @@ def _structure(terms: Sequence[RateTerm]) -> frozenset[object]:
 
 def _size(terms: Sequence[RateTerm]) -> int:
     return sum(term.size for term in terms)
-
-
-def _written(law: FittedLaw) -> sympy.Expr:
-    """Return a law as a formula."""
-    terms = (term.expression([sympy.Float(part.level) for part in term.parts]) for term in law.terms)
-    return sympy.Add(*(sympy.Float(c) * term for c, term in zip(law.coefficients, terms, strict=True)))

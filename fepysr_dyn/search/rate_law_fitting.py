@@ -5,12 +5,14 @@ A search tries thousands of laws, so this works on arrays of their terms; nothin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import sympy
 from scipy.linalg import solve_triangular
 
+from fepysr_dyn.search.evaluation import tree_values
 from fepysr_dyn.search.least_squares import solve_columns
 from fepysr_dyn.search.problem import Array, RegressionProblem
 from fepysr_dyn.search.rate_laws import RateTerm
@@ -52,6 +54,12 @@ class RateLawFitter:
     def __init__(self, problem: RegressionProblem) -> None:
         self._problem = problem
         self.columns = column_arrays(problem)
+        #: Formulas that stand for columns of their own, by the name of that column.
+        self.features = _named(problem.features, self.columns)
+        self._factors = {
+            **self.columns,
+            **{name: tree_values(feature, self.columns) for name, feature in self.features.items()},
+        }
         self._weights = row_weights(problem)
         self.target = problem.target * self._weights
         self._products: dict[tuple[str, ...], Array] = {}
@@ -145,7 +153,7 @@ class RateLawFitter:
         value, bottoms = self._product(term.factors), []
         for part, level in zip(term.parts, levels, strict=True):
             rival = self.columns[part.rival] if part.rival else None
-            power = self._product((part.column,) * part.exponent)
+            power = part.power(self.columns) if part.span else self._product((part.column,) * part.exponent)
             top, bottom = part.fraction(power, rival, level)
             value = value * top / bottom
             bottoms.append(bottom)
@@ -154,12 +162,28 @@ class RateLawFitter:
     def _product(self, factors: tuple[str, ...]) -> Array:
         if factors not in self._products:
             ones = np.ones(len(next(iter(self.columns.values()))))
-            self._products[factors] = np.prod([ones, *(self.columns[name] for name in factors)], axis=0)
+            self._products[factors] = np.prod([ones, *(self._factors[name] for name in factors)], axis=0)
         return self._products[factors]
+
+    def written(self, law: FittedLaw) -> sympy.Expr:
+        """Return a law as a formula in the columns of the problem."""
+        terms = (term.expression([sympy.Float(part.level) for part in term.parts]) for term in law.terms)
+        sum_of_terms = sympy.Add(
+            *(sympy.Float(c) * term for c, term in zip(law.coefficients, terms, strict=True))
+        )
+        return sum_of_terms.xreplace({sympy.Symbol(name): own for name, own in self.features.items()})
 
     def _measured(self, values: Array) -> Array:
         measured = self._problem.measure(values) * self._weights[:, None]
         return np.where(np.isfinite(measured), measured, 0.0)
+
+
+def _named(features: Sequence[sympy.Expr], columns: Mapping[str, Array]) -> dict[str, sympy.Expr]:
+    """Give features names that no column has."""
+    prefix = "feature"
+    while any(name.startswith(prefix) for name in columns):
+        prefix += "_"
+    return {f"{prefix}{position}": feature for position, feature in enumerate(features)}
 
 
 def with_levels(terms: Sequence[RateTerm], levels: Array) -> list[RateTerm]:

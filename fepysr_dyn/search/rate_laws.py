@@ -19,6 +19,11 @@ Columns = dict[str, Array]
 _EXPONENTS = (1, 2, 4, 8)
 _LADDER = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48)
 _SHARES = (0.03, 0.1, 0.3, 0.7, 2.0)
+#: Products of three are among the terms of mass action for so many columns at most.
+_MOST_CUBED = 8
+#: Gates: exponents over the whole range of a column, and where in it they are half open.
+_STEEPNESSES = (4, 8, 16)
+_MIDDLES = (0.1, 0.3, 0.5, 0.7, 0.9)
 #: A half-saturation so many times as large as all values is not seen, nor an exhaustion that ends so far off.
 _BEYOND = 3.0
 _FAR_OFF = 2.0
@@ -33,12 +38,17 @@ class Part:
     Parameters
     ----------
     kind : str
-        ``v**n/(k + v**n)``, ``1/(k + v**n)``, ``1/(k - v)`` or ``v/(k + v + w)``. Exhaustion is how a law
-        that saturates in what is left of a total, ``(T - v)/(K + T - v)``, depends on what is there.
+        ``v**n/(k + v**n)``, ``1/(k + v**n)``, ``1/(k - v - w)`` or ``v/(k + v + w)``. Exhaustion is how a law
+        that saturates in what is left of a total, ``(T - v)/(K + T - v)``, depends on what is there, in one
+        form or in two.
     column, rival : str
-        `v` and `w`.
+        `v` and `w`; no rival is an empty name.
     level : float
         `k`.
+    span : float
+        Not zero for a column that changes its sign, which has ``exp(n*v/span)`` in place of ``v**n``: its
+        saturation is a gate that opens from one side to the other, as a channel does with the voltage,
+        written ``1/(1 + k*exp(-n*v/span))``.
     """
 
     kind: Kind
@@ -46,38 +56,48 @@ class Part:
     exponent: int
     rival: str
     level: float
+    span: float = 0.0
 
     @property
     def size(self) -> int:
         """About how many nodes the part adds to a formula."""
-        power = 1 if self.exponent == 1 else 3
+        power = 1 if self.exponent == 1 and not self.span else 3
         above = power + 1 if self.kind in ("saturation", "competition") else 0
         return above + power + 3 + (2 if self.rival else 0)
 
     def expression(self, level: sympy.Expr) -> sympy.Expr:
         """Return the part with its constant written as given."""
-        power = sympy.Symbol(self.column) ** self.exponent
-        if self.kind == "exhaustion":
-            return 1 / (level - power)
+        column = sympy.Symbol(self.column)
+        if self.span:
+            # With one constant for how steep it is: above and below the line they would drift apart.
+            return 1 / (1 + level * sympy.exp(-sympy.Float(self.exponent / self.span) * column))
+        power = column**self.exponent
         rival = sympy.Symbol(self.rival) if self.rival else sympy.Integer(0)
+        if self.kind == "exhaustion":
+            return 1 / (level - power - rival)
         top = sympy.Integer(1) if self.kind == "inhibition" else power
         return top / (power + rival + level)
 
+    def power(self, columns: Columns) -> Array:
+        """Return the column to its exponent, or what stands for that."""
+        values = columns[self.column]
+        return np.exp(self.exponent / self.span * values) if self.span else values**self.exponent
+
     def fraction(self, power: Array, rival: Array | None, level: float) -> tuple[Array | float, Array]:
         """Return what is above and below the line, from the powers of the column."""
+        used = power if rival is None else power + rival
         if self.kind == "exhaustion":
-            return 1.0, level - power
-        bottom = power + level if rival is None else power + rival + level
+            return 1.0, level - used
+        bottom = used + level
         return 1.0 if self.kind == "inhibition" else power, bottom
 
     def has_pole(self, columns: Columns) -> bool:
         """Return whether the part is infinite within the range of a column, zero included."""
-        least = float(np.max(columns[self.column])) if self.kind == "exhaustion" else 0.0
-        return self.level <= least
+        return self.level <= (self._largest(columns) if self.kind == "exhaustion" else 0.0)
 
     def limit(self, columns: Columns) -> tuple[str, ...] | None:
         """Return the factors that the part is on these rows, if it is nothing more than that."""
-        if self._reach(columns) < (_FAR_OFF if self.kind == "exhaustion" else _BEYOND):
+        if self.span or self._reach(columns) < (_FAR_OFF if self.kind == "exhaustion" else _BEYOND):
             return None
         return (self.column,) * self.exponent if self.kind in ("saturation", "competition") else ()
 
@@ -86,11 +106,14 @@ class Part:
         return self._reach(columns) > _RUNAWAY
 
     def _reach(self, columns: Columns) -> float:
-        """Return the constant relative to the largest that it is added to or subtracted from."""
-        largest = float(np.max(columns[self.column])) ** self.exponent
+        """Return the constant relative to what it is added to or subtracted from."""
+        return self.level / self._largest(columns)
+
+    def _largest(self, columns: Columns) -> float:
+        """Return the largest that the constant is added to or subtracted from."""
         if self.rival:
-            largest += float(np.max(columns[self.rival]))
-        return self.level / largest
+            return float(np.max(columns[self.column] + columns[self.rival]))
+        return float(np.max(self.power(columns)))
 
     def neighbours(self) -> list[Part]:
         """Return the same part with the next smaller and the next larger Hill exponent."""
@@ -146,7 +169,7 @@ class RateTerm:
         for i, part in enumerate(self.parts):
             rest = (*self.parts[:i], *self.parts[i + 1 :])
             result.append(RateTerm(self.factors, rest))
-            if part.kind in ("saturation", "competition"):
+            if part.kind in ("saturation", "competition") and not part.span:
                 power = (part.column,) * part.exponent
                 result.append(RateTerm(tuple(sorted((*self.factors, *power))), rest))
         return result
@@ -162,7 +185,7 @@ class RateTerm:
 
 def mass_action(names: Sequence[str]) -> list[RateTerm]:
     """Return products of up to three columns, the constant first."""
-    degree = 3 if len(names) <= 5 else 2
+    degree = 3 if len(names) <= _MOST_CUBED else 2
     products: list[tuple[str, ...]] = [()]
     result = [RateTerm(())]
     for _ in range(degree):
@@ -174,9 +197,19 @@ def mass_action(names: Sequence[str]) -> list[RateTerm]:
 
 
 def saturating_parts(columns: Columns) -> list[Part]:
-    """Return the parts that columns allow: what changes its sign can neither saturate nor inhibit."""
+    """Return the parts that columns allow: what changes its sign can only open a gate."""
     positive = {name: values for name, values in columns.items() if np.min(values) >= 0.0 < np.max(values)}
-    return list(_parts(positive))
+    signed = {name: values for name, values in columns.items() if np.min(values) < 0.0 < np.max(values)}
+    return [*_parts(positive), *_gates(signed)]
+
+
+def _gates(signed: Columns) -> Iterator[Part]:
+    for name, values in signed.items():
+        span = float(np.ptp(values))
+        for steepness in _STEEPNESSES:
+            for middle in _MIDDLES:
+                level = float(np.exp(steepness / span * (np.min(values) + middle * span)))
+                yield Part("saturation", name, steepness, "", level, span)
 
 
 def _parts(positive: Columns) -> Iterator[Part]:
@@ -187,10 +220,11 @@ def _parts(positive: Columns) -> Iterator[Part]:
                 level = (share * (sizes[name] or 1.0)) ** exponent
                 yield Part("saturation", name, exponent, "", level)
                 yield Part("inhibition", name, exponent, "", level)
-        for share in _SHARES[:-1]:
-            yield Part(
-                "exhaustion", name, 1, "", float(np.max(positive[name])) + share * (sizes[name] or 1.0)
-            )
+        for rival in ("", *(other for other in positive if other > name)):
+            used = positive[name] + positive[rival] if rival else positive[name]
+            for share in _SHARES[:-1]:
+                level = float(np.max(used)) + share * (float(np.quantile(used, 0.98)) or 1.0)
+                yield Part("exhaustion", name, 1, rival, level)
         for rival in positive:
             if rival != name:
                 for share in _SHARES:

@@ -49,7 +49,8 @@ def best_relatives(law: sympy.Expr, problem: RegressionProblem, count: int) -> l
     if len(terms) > _MOST_TERMS:
         return []
     columns = column_arrays(problem)
-    further = [*itertools.chain(*(_others(term, columns) for term in terms)), *_further(columns)]
+    others = itertools.chain(*(_others(term, columns) for term in terms))
+    further = [*others, *_further(columns), *problem.features]
     new = [
         term for term in dict.fromkeys(further) if term not in terms and uses_only(term, problem.operators)
     ]

@@ -36,6 +36,10 @@ NEAR = parse("0.8*x - d*x - 0.02/(0.05 + s)")
 BOX = {"x": (0.01, 2.0), "s": (0.01, 3.0), "d": (0.1, 1.0)}
 
 
+def rates(law):
+    return {**system_from_toml(GROWTH).explicit_rates(), "x": law}
+
+
 def regression(seed, law=NEAR):
     truth = system_from_toml(GROWTH)
     runs = fd.simulate(truth, noise=0.01, seed=seed)
@@ -45,19 +49,19 @@ def regression(seed, law=NEAR):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_true_law_is_among_the_likeliest(seed):
-    likely, rest = search_along("x", NEAR, regression(seed), DiscoveryConfig(), Runtime())
+    likely, rest = search_along("x", rates(NEAR), regression(seed), DiscoveryConfig(), Runtime())
     assert any(same_structure(law.expression, LAW, BOX) for law in likely)
     assert not set(likely) & set(rest)
 
 
 def test_the_true_law_with_a_term_more_is_not_the_likeliest():
-    likely, _ = search_along("x", LAW, regression(0, LAW), DiscoveryConfig(), Runtime())
+    likely, _ = search_along("x", rates(LAW), regression(0, LAW), DiscoveryConfig(), Runtime())
     assert len(likely[0].expression.as_ordered_terms()) <= 2
 
 
 def test_what_is_known_of_the_equation_stays_and_has_no_relatives():
     config = DiscoveryConfig(priors={"x": EquationPrior(known="-d*x")})
-    likely, rest = search_along("x", NEAR, regression(0), config, Runtime())
+    likely, rest = search_along("x", rates(NEAR), regression(0), config, Runtime())
     assert {law.engine for law in (*likely, *rest)} == {"kinetic"}
     unknown = [law.expression + parse("d*x") for law in likely]
     assert any(same_structure(law, LAW + parse("d*x"), BOX) for law in unknown)
@@ -65,7 +69,7 @@ def test_what_is_known_of_the_equation_stays_and_has_no_relatives():
 
 def test_laws_that_contradict_what_is_known_are_not_among_them():
     config = DiscoveryConfig(priors={"x": EquationPrior(columns=("x", "d"))})
-    likely, rest = search_along("x", NEAR, regression(0), config, Runtime())
+    likely, rest = search_along("x", rates(NEAR), regression(0), config, Runtime())
     names = [{symbol.name for symbol in law.expression.free_symbols} for law in (*likely, *rest)]
     assert names
     assert not any("s" in own for own in names)

@@ -64,9 +64,11 @@ def test_a_saturation_beyond_the_data_is_a_line():
     assert part.limit({"s": np.full(3, 100.0)}) is None
 
 
-def test_what_changes_its_sign_does_not_saturate():
+def test_what_changes_its_sign_opens_gates_and_does_not_saturate():
     columns = {"x": np.linspace(-1, 1, 9), "y": np.linspace(0, 1, 9), "zero": np.zeros(9)}
-    assert {part.column for part in saturating_parts(columns)} == {"y"}
+    parts = saturating_parts(columns)
+    assert {part.column for part in parts if not part.span} == {"y"}
+    assert {(part.column, part.kind) for part in parts if part.span} == {("x", "saturation")}
     assert [term.factors for term in mass_action(["x", "y"])[:3]] == [(), ("x",), ("y",)]
 
 
@@ -103,3 +105,42 @@ def test_limits_of_exhaustion_and_competition():
     assert str(near.expression(sympy.Float(2.5))) == "1/(2.5 - s)"
     assert Part("competition", "s", 1, "e", 0.3).limit(columns) is None
     assert Part("competition", "s", 1, "e", 50.0).limit(columns) == ("s",)
+
+
+def found_in(columns, law, **options):
+    random = np.random.default_rng(5)
+    rate = sympy.lambdify(list(columns), law)(*columns.values())
+    noise = 0.02 * float(np.std(rate))
+    target = rate + noise * random.normal(size=len(rate))
+    problem = RegressionProblem(
+        columns, target, noise=noise, budget=Budget(seconds=60.0), max_complexity=32, **options
+    )
+    box = {name: (float(np.min(values)), float(np.max(values))) for name, values in columns.items()}
+    return any(same_structure(c.expression, law, box) for c in KineticEngine().search(problem))
+
+
+def test_a_gate_of_what_changes_its_sign():
+    random = np.random.default_rng(3)
+    columns = {"v": random.uniform(-70.0, 40.0, 400), "w": random.uniform(0.0, 0.6, 400)}
+    assert found_in(columns, parse("0.2/(1.0 + exp(-0.1*v - 1.5)) - 0.5*w"))
+
+
+def test_exhaustion_of_a_total_by_two_forms():
+    random = np.random.default_rng(3)
+    columns = {name: random.uniform(0.02, 1.0, 400) for name in ("a", "b", "c")}
+    assert found_in(columns, parse("2.0*c*(2.3 - a - b)/(0.4 + 2.3 - a - b) - 0.5*a"))
+
+
+def test_two_factors_beside_a_saturation():
+    random = np.random.default_rng(3)
+    columns = {name: random.uniform(0.02, 2.0, 400) for name in ("s", "e", "z")}
+    assert found_in(columns, parse("0.7 - 1.5*s*e/(0.4 + e**4)"))
+
+
+def test_features_are_terms_of_their_own():
+    random = np.random.default_rng(3)
+    columns = {name: random.uniform(0.02, 2.0, 400) for name in ("s", "e", "z")}
+    feature = parse("sin(3.0*s)*exp(e)")
+    law = parse("0.7*sin(3.0*s)*exp(e) - 1.2*z")
+    assert found_in(columns, law, features=(feature,))
+    assert not found_in(columns, law)
