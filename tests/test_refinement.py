@@ -147,13 +147,16 @@ class TestJudging:
 
     def test_a_hopeless_system_is_given_up_on_windows_that_flatter_it(self, judge):
         wrong = self.candidate({"x": "0.2*x - 0.1*x*y"})
-        whole, early = judge.fit(wrong), judge.fit(wrong, hopeless=1e-4)
+        whole, early = judge.fit(wrong), judge.fit(wrong, hopeless=1e-4, harder=3.0)
         assert len(early.window_chi2) == len(whole.window_chi2)
-        assert 1e-4 < early.chi2 / early.samples <= whole.chi2 / whole.samples
+        assert early.on_shorter > 1e-4
+        assert early.chi2 == pytest.approx(3.0 * early.on_shorter)
+        assert whole.on_shorter < whole.chi2
 
     def test_a_system_that_is_not_hopeless_is_followed_to_the_end(self, judge):
         wrong = self.candidate({"x": "0.2*x - 0.1*x*y"})
-        assert judge.fit(wrong, hopeless=10.0).chi2 == judge.fit(wrong).chi2
+        whole = judge.fit(wrong)
+        assert judge.fit(wrong, hopeless=1.01 * whole.on_shorter).chi2 == whole.chi2
 
     def test_a_system_that_runs_away_has_no_judgement(self, judge):
         assert judge.fit(self.candidate({"x": "x**3*y**3 + 5.0*x**4"})) is None

@@ -22,6 +22,7 @@ EXAMPLES = (
     "fepysr-dyn bench recover --runs 3 --cap 60 --workers 2 --table recover.md",
     "fepysr-dyn bench standard --only 'Nguyen-*' --cap 10",
     "fepysr-dyn bench odes --scheduler tcp://127.0.0.1:8786",
+    "fepysr-dyn bench odes --noise 0.01 --where side=pysindy",
     "fepysr-dyn bench recover --out recover.jsonl --show --figures figures",
 )
 SOME_FAILED = 1
@@ -45,6 +46,14 @@ def bench(
         list[str],
         typer.Option(help="Problems, as Nguyen-1,Jin-*; repeatable.", metavar="NAMES", show_default=False),
     ] = [],  # noqa: B006 (typer copies defaults)
+    where: Annotated[
+        list[str],
+        typer.Option(
+            help="Units with this setting only, as side=pysindy; repeatable.",
+            metavar="NAME=VALUE",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
     cap: Annotated[
         float | None,
         typer.Option(help="Seconds per search.", parser=number_option, metavar="SECONDS", show_default=False),
@@ -137,6 +146,7 @@ def bench(
         noise=_levels(noise, chosen),
         clock="cpu" if cpu_time else "wall",
         threads=_positive(threads, "--threads"),
+        where=tuple(_setting(text) for text in where),
     )
     if cpu_time and threads > 1:
         raise OptionError("--cpu-time: expected one thread per unit, found --threads " + str(threads))
@@ -173,7 +183,7 @@ def _run(
     from fepysr_dyn.benchmarks.records import RecordFile
     from fepysr_dyn.benchmarks.runner import cluster_executor, local_executor, run_units
 
-    units = suite.units(plan)
+    units = suite.planned(plan)
     with RecordFile(out) as records:
         if records.set_aside:
             complain(f"{out}: {records.set_aside} damaged lines were moved to {records.aside}")
@@ -194,7 +204,7 @@ def _shown(suite: Suite, plan: Plan, out: Path) -> Run:
     from fepysr_dyn.benchmarks.runner import Run
     from fepysr_dyn.benchmarks.units import lines_of
 
-    found = [line for _, line in lines_of(suite.units(plan), read_lines(out))]
+    found = [line for _, line in lines_of(suite.planned(plan), read_lines(out))]
     lines = tuple(line for line in found if line is not None)
     return Run(lines, complete=len(lines) == len(found))
 
@@ -203,7 +213,7 @@ def _compare_workers(suite: Suite, plan: Plan, conditions: Conditions, workers: 
     """Time the same units with one worker and with several, in one run, nothing kept."""
     from fepysr_dyn.benchmarks.scaling import compare_workers
 
-    result = compare_workers(suite.units(plan), suite.task, conditions, workers, _watcher(suite))
+    result = compare_workers(suite.planned(plan), suite.task, conditions, workers, _watcher(suite))
     if result is None:
         return INTERRUPTED
     if json:
@@ -239,6 +249,13 @@ def _cap(seconds: float | None, suite: Suite) -> float:
     if suite.cap is None:
         raise OptionError(f"--cap: the suite '{suite.name}' searches nothing, so there is nothing to cap")
     return _positive(seconds, "--cap")
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals and value):
+        raise OptionError(f"--where: expected NAME=VALUE, as side=pysindy, found '{text}'")
+    return name, value
 
 
 def _levels(text: str | None, suite: Suite) -> tuple[float, ...]:

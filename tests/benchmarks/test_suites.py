@@ -45,6 +45,18 @@ def test_units_of_every_suite_are_different_and_have_a_task(name):
         suite.units(default_plan(suite, only=("nonsense",)))
 
 
+def test_one_side_of_a_suite_is_chosen_by_its_setting():
+    suite = load_suite("odes")
+    plan = default_plan(suite, where=(("side", "pysindy"), ("noise", "0.05")))
+    chosen = suite.planned(plan)
+    assert {(unit.setting["side"], unit.setting["noise"]) for unit in chosen} == {("pysindy", 0.05)}
+    assert 6 * len(chosen) == len(suite.planned(default_plan(suite)))
+    with pytest.raises(OptionError, match=r"no setting .sides. .* did you mean .side."):
+        suite.planned(default_plan(suite, where=(("sides", "pysindy"),)))
+    with pytest.raises(OptionError, match="expected one of fepysr-dyn, pysindy, found 'sindy'"):
+        suite.planned(default_plan(suite, where=(("side", "sindy"),)))
+
+
 @pytest.mark.parametrize("name", SUITES)
 def test_tables_of_a_suite_in_which_everything_failed(name):
     suite = load_suite(name)

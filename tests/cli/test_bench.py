@@ -78,6 +78,7 @@ def test_damaged_lines_are_told(command, tmp_path):
     ("arguments", "message"),
     [
         (("recver",), "unknown suite 'recver'; did you mean 'recover'"),
+        (("odes", "--where", "side"), "--where: expected NAME=VALUE"),
         (("recover", "--only", "Recover-99"), "no problem 'Recover-99' in this suite; did you mean"),
         (("recover", "--cap", "-1"), "--cap: expected a positive number, found -1"),
         (("recover", "--cap", "soon"), "expected a number, found 'soon'"),

@@ -34,6 +34,8 @@ class Plan:
         What the cap is measured with.
     threads : int
         Threads of one unit.
+    where : tuple of (str, str)
+        Names of settings and the values that units must have there, as text.
     """
 
     runs: int = 1
@@ -43,6 +45,7 @@ class Plan:
     noise: tuple[float, ...] = ()
     clock: str = "wall"
     threads: int = 1
+    where: tuple[tuple[str, str], ...] = ()
 
     @property
     def seeds(self) -> range:
@@ -96,6 +99,21 @@ class Suite:
     noise: tuple[float, ...] = ()
     searches: float = 2.0
     patience: float = 60.0
+
+    def planned(self, plan: Plan) -> list[Unit]:
+        """Return the units of a plan that have the settings asked for."""
+        units = self.units(plan)
+        for name, value in plan.where:
+            known = sorted({str(unit.setting[name]) for unit in units if name in unit.setting})
+            if not known:
+                names = sorted({key for unit in units for key in unit.setting})
+                raise OptionError(
+                    f"--where: no setting '{name}' in the suite '{self.name}'{did_you_mean(name, names)}"
+                )
+            if value not in known:
+                raise OptionError(f"--where {name}: expected one of {', '.join(known)}, found '{value}'")
+            units = [unit for unit in units if str(unit.setting.get(name)) == value]
+        return units
 
     def seconds(self, plan: Plan) -> float:
         """Return the seconds after which a unit counts as hung."""
