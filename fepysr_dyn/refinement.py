@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fepysr_dyn.linearised import LinearisedSystem
-from fepysr_dyn.shooting import Equations, Shooting, WindowFit
+from fepysr_dyn.shooting import Shooting, WindowFit
+from fepysr_dyn.shooting_equations import Equations
 from fepysr_dyn.shooting_plan import Stepping
 from fepysr_dyn.shooting_windows import Windows
 from fepysr_dyn.system import OdeSystem

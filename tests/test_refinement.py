@@ -9,7 +9,8 @@ import fepysr_dyn as fd
 from fepysr_dyn.expressions import parse
 from fepysr_dyn.model_files import system_from_toml
 from fepysr_dyn.refinement import StiffSystemError, WindowJudge, refine
-from fepysr_dyn.shooting import Equations, Shooting
+from fepysr_dyn.shooting import Shooting
+from fepysr_dyn.shooting_equations import Equations
 from fepysr_dyn.shooting_plan import Stepping
 from fepysr_dyn.shooting_windows import Windows
 from fepysr_dyn.validation import validate
