@@ -103,7 +103,7 @@ class SystemJudge:
             nats = _length(self._best, on_shorter=True) + _FAR_BEHIND - formula
             samples = self._best.samples
             hopeless = samples * math.exp(min(700.0, 2.0 * nats / samples))
-            harder = float(np.sum(self._best.window_chi2)) / self._best.on_shorter
+            harder = float(np.sum(self._best.window_chi2)) / max(self._best.on_shorter, 1e-300)
         fit = self._windows.fit(system, hopeless=hopeless, harder=harder, quickly=self.quickly)
         if fit is None:
             return None

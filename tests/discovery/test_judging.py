@@ -58,3 +58,24 @@ def test_a_system_near_the_best_is_judged_as_if_it_were_alone():
     # Alone it is the best so far, and judged by what is left out: never shorter than by what was fitted.
     assert after.score(near) <= alone.score(near)
     assert after.score(near) == pytest.approx(alone.score(near), abs=5.0)
+
+
+def test_states_that_stay_where_they_are_can_be_judged():
+    still = replace(PREDATORS, rates={"x": parse("0.1 - 0.05*x"), "y": parse("0.2 - 0.1*y")})
+    resting = fd.simulate(
+        system_from_toml("""
+[states.x]
+initial = 2.0
+rate = "0"
+[states.y]
+initial = 2.0
+rate = "0"
+[protocol]
+duration = 30
+samples = 300
+""")
+    )
+    judge = SystemJudge(resting, list(resting), ())
+    lonely = replace(still, rates={"x": parse("0"), "y": parse("0")})
+    assert judge.score(lonely) < judge.score(still)
+    assert judge.score(replace(still, rates={"x": parse("0"), "y": parse("0.1*y")})) > judge.score(lonely)
