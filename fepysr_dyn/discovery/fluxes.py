@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 
 import sympy
 
-#: Sums of two terms are taken out of equations with so many terms at most.
-_MOST_TERMS = 4
-
 
 def fluxes_of_others(state: str, rates: Mapping[str, sympy.Expr]) -> tuple[sympy.Expr, ...]:
-    """Return terms, sums of two terms and whole rates of all other equations, shorter ones first.
+    """Return the terms of all other equations, without their coefficients.
 
     Products of columns are left out: every search has those.
 
@@ -21,17 +17,9 @@ def fluxes_of_others(state: str, rates: Mapping[str, sympy.Expr]) -> tuple[sympy
     >>> from fepysr_dyn.expressions import parse
     >>> rates = {"x": parse("1.0 - x"), "y": parse("3.0*x/(x + 0.5) - 2.0*y")}
     >>> [str(flux) for flux in fluxes_of_others("x", rates)]
-    ['x/(x + 0.5)', '3.0*x/(x + 0.5) - 2.0*y']
+    ['x/(x + 0.5)']
     """
-    found: dict[sympy.Expr, None] = {}
-    for other, rate in rates.items():
-        if other == state:
-            continue
-        terms = sympy.Add.make_args(sympy.expand_mul(rate))
-        singles = [term.as_coeff_Mul()[1] for term in terms]
-        found.update(dict.fromkeys(one for one in singles if not one.is_polynomial(*one.free_symbols)))
-        if 2 < len(terms) <= _MOST_TERMS:
-            found.update(dict.fromkeys(sympy.Add(*pair) for pair in itertools.combinations(terms, 2)))
-        if len(terms) > 1:
-            found[sympy.Add(*terms)] = None
-    return tuple(sorted(found, key=lambda flux: len(sympy.Add.make_args(flux))))
+    others = (rate for other, rate in rates.items() if other != state)
+    terms = (term for rate in others for term in sympy.Add.make_args(sympy.expand_mul(rate)))
+    fluxes = (term.as_coeff_Mul()[1] for term in terms)
+    return tuple(dict.fromkeys(flux for flux in fluxes if not flux.is_polynomial(*flux.free_symbols)))

@@ -13,7 +13,7 @@ from fepysr_dyn.discovery.config import DiscoveryConfig, EquationPrior
 from fepysr_dyn.discovery.fluxes import fluxes_of_others
 from fepysr_dyn.discovery.forms import KINETIC, POINTWISE, TOLERANT
 from fepysr_dyn.discovery.problems import unknown_part
-from fepysr_dyn.expressions import complexity, free_constants
+from fepysr_dyn.expressions import free_constants
 from fepysr_dyn.expressions.canonical import NODE_COST
 from fepysr_dyn.linearised import RateRegression
 from fepysr_dyn.refinement import FittedConstant
@@ -138,8 +138,7 @@ def search_along(
         nuisance=regression.nuisance,
         noise=1.0,
         operators=config.operators,
-        # What another equation says already is no further complexity.
-        max_complexity=config.max_complexity + max(map(complexity, fluxes), default=0),
+        max_complexity=config.max_complexity,
         budget=Budget(config.evaluations, config.seconds_per_state),
     )
     prior = config.prior(state)

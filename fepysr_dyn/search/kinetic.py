@@ -48,7 +48,7 @@ class KineticConfig:
         the time goes there.
     """
 
-    max_terms: int = 7
+    max_terms: int = 6
     starts: int = 2
     pairs: int = 8
     max_columns: int = 2_500
@@ -131,7 +131,7 @@ def search_rate_laws(session: Session, config: KineticConfig) -> None:
             for name in columns
             for part in parts
             # A saturation times its own column is hardly one; a gate is.
-            if part.kind in ("inhibition", "exhaustion") or part.span or name != part.column
+            if part.kind in ("inhibition", "exhaustion") or part.kind == "gate" or name != part.column
         ),
     ]
     libraries.append(("saturation of products", _thinned(library, config.max_columns)))

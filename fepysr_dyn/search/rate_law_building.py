@@ -33,6 +33,8 @@ _NEAR_BEST = 1.5
 #: A loss so little larger is worth a part less.
 _AS_GOOD = 1.1
 _STEPS = 25
+#: Terms more that laws with gates may have.
+_GATED = 1
 #: So often a structure is fitted: from another start it may end elsewhere.
 _STARTS = 3
 #: A fit of a structure that was offered before is offered if it is better by this factor.
@@ -61,6 +63,9 @@ class RateLawBuilder:
         self._target = self._fitter.target
         self._library = [*library, *(RateTerm((name,)) for name in self._fitter.features)]
         self._matrix = self._fitter.values(self._library)
+        # Laws with gates are longer: what goes through a gate often goes past it as well.
+        gated = any(part.kind == "gate" for part in parts)
+        self._most_terms = config.max_terms + (_GATED if gated else 0)
         #: The law with the smallest loss so far by size.
         self._best: dict[int, tuple[float, list[RateTerm]]] = {}
         self._known: dict[frozenset[object], _Known] = {}
@@ -72,7 +77,7 @@ class RateLawBuilder:
             terms, loss = self._fitted(terms)
             if np.isfinite(loss):
                 terms, _ = self._with_other_exponents(terms, loss)
-        while len(terms) < self._config.max_terms and not self._session.must_stop():
+        while len(terms) < self._most_terms and not self._session.must_stop():
             ranked = self.ranked(terms)
             if not ranked:
                 return
@@ -175,7 +180,7 @@ class RateLawBuilder:
         while improved and not self._session.must_stop():
             improved = False
             for position, term in enumerate(terms):
-                for other in term.neighbours():
+                for other in term.neighbours(self._columns):
                     trial, trial_loss = self._fitted([*terms[:position], other, *terms[position + 1 :]])
                     if trial_loss < _WORTH_IT * loss:
                         terms, loss, improved = trial, trial_loss, True

@@ -141,23 +141,24 @@ class RateLawFitter:
         values, slopes = [], []
         rest = iter(levels.tolist())
         for term in terms:
-            value, bottoms = self._value(term, [next(rest) for _ in term.parts])
+            value, by_level = self._value(term, [next(rest) for _ in term.parts])
             values.append(value)
-            slopes += [-value / bottom for bottom in bottoms]
+            slopes += by_level
         count = len(terms)
         measured = self._measured(np.column_stack([*values, *slopes]))
         return measured[:, :count], measured[:, count:]
 
     def _value(self, term: RateTerm, levels: Sequence[float]) -> tuple[Array, list[Array]]:
-        """Return a term on the rows, and what is below the line in each of its parts."""
-        value, bottoms = self._product(term.factors), []
+        """Return a term on the rows, and its derivatives by its inner constants."""
+        value, slopes = self._product(term.factors), list[Array]()
         for part, level in zip(term.parts, levels, strict=True):
             rival = self.columns[part.rival] if part.rival else None
-            power = part.power(self.columns) if part.span else self._product((part.column,) * part.exponent)
-            top, bottom = part.fraction(power, rival, level)
-            value = value * top / bottom
-            bottoms.append(bottom)
-        return value, bottoms
+            is_gate = part.kind == "gate"
+            power = part.power(self.columns) if is_gate else self._product((part.column,) * part.exponent)
+            own, by_level = part.values(power, rival, level)
+            slopes = [*(slope * own for slope in slopes), value * by_level]
+            value = value * own
+        return value, slopes
 
     def _product(self, factors: tuple[str, ...]) -> Array:
         if factors not in self._products:

@@ -11,7 +11,7 @@ import sympy
 
 from fepysr_dyn.search.problem import Array
 
-Kind = Literal["saturation", "inhibition", "exhaustion", "competition"]
+Kind = Literal["saturation", "inhibition", "exhaustion", "competition", "gate"]
 Columns = dict[str, Array]
 
 #: Hill exponents of the library, all that are reached from these one after the other, and half-saturations as
@@ -21,6 +21,8 @@ _LADDER = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48)
 _SHARES = (0.03, 0.1, 0.3, 0.7, 2.0)
 #: Products of three are among the terms of mass action for so many columns at most.
 _MOST_CUBED = 8
+#: A column with fewer levels than this is taken to saturate as plainly as it can.
+_LEVELS = 6
 #: Gates: exponents over the whole range of a column, and where in it they are half open.
 _STEEPNESSES = (4, 8, 16)
 _MIDDLES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -40,15 +42,14 @@ class Part:
     kind : str
         ``v**n/(k + v**n)``, ``1/(k + v**n)``, ``1/(k - v - w)`` or ``v/(k + v + w)``. Exhaustion is how a law
         that saturates in what is left of a total, ``(T - v)/(K + T - v)``, depends on what is there, in one
-        form or in two.
+        form or in two. A gate, for a column that changes its sign, opens from -1 to 1 as a channel does with
+        the voltage: ``(exp(u) - k)/(exp(u) + k)`` with ``u = n*v/span``, written as a hyperbolic tangent.
     column, rival : str
         `v` and `w`; no rival is an empty name.
     level : float
         `k`.
     span : float
-        Not zero for a column that changes its sign, which has ``exp(n*v/span)`` in place of ``v**n``: its
-        saturation is a gate that opens from one side to the other, as a channel does with the voltage,
-        written ``1/(1 + k*exp(-n*v/span))``.
+        Of a gate.
     """
 
     kind: Kind
@@ -61,16 +62,18 @@ class Part:
     @property
     def size(self) -> int:
         """About how many nodes the part adds to a formula."""
-        power = 1 if self.exponent == 1 and not self.span else 3
+        if self.kind == "gate":
+            return 6
+        power = 1 if self.exponent == 1 else 3
         above = power + 1 if self.kind in ("saturation", "competition") else 0
         return above + power + 3 + (2 if self.rival else 0)
 
     def expression(self, level: sympy.Expr) -> sympy.Expr:
         """Return the part with its constant written as given."""
         column = sympy.Symbol(self.column)
-        if self.span:
-            # With one constant for how steep it is: above and below the line they would drift apart.
-            return 1 / (1 + level * sympy.exp(-sympy.Float(self.exponent / self.span) * column))
+        if self.kind == "gate":
+            # With one constant for how steep it is: above and below a line they would drift apart.
+            return sympy.tanh(sympy.Float(0.5 * self.exponent / self.span) * column - sympy.log(level) / 2)
         power = column**self.exponent
         rival = sympy.Symbol(self.rival) if self.rival else sympy.Integer(0)
         if self.kind == "exhaustion":
@@ -81,15 +84,18 @@ class Part:
     def power(self, columns: Columns) -> Array:
         """Return the column to its exponent, or what stands for that."""
         values = columns[self.column]
-        return np.exp(self.exponent / self.span * values) if self.span else values**self.exponent
+        if self.kind == "gate":
+            return np.asarray(np.exp(self.exponent / self.span * values), dtype=np.float64)
+        return np.asarray(values**self.exponent, dtype=np.float64)
 
-    def fraction(self, power: Array, rival: Array | None, level: float) -> tuple[Array | float, Array]:
-        """Return what is above and below the line, from the powers of the column."""
+    def values(self, power: Array, rival: Array | None, level: float) -> tuple[Array, Array]:
+        """Return the part and its derivative by its constant, from the powers of the column."""
         used = power if rival is None else power + rival
-        if self.kind == "exhaustion":
-            return 1.0, level - used
-        bottom = used + level
-        return 1.0 if self.kind == "inhibition" else power, bottom
+        bottom = level - used if self.kind == "exhaustion" else level + used
+        if self.kind == "gate":
+            return (power - level) / bottom, -2.0 * power / bottom**2
+        value = (power if self.kind in ("saturation", "competition") else 1.0) / bottom
+        return value, -value / bottom
 
     def has_pole(self, columns: Columns) -> bool:
         """Return whether the part is infinite within the range of a column, zero included."""
@@ -97,7 +103,7 @@ class Part:
 
     def limit(self, columns: Columns) -> tuple[str, ...] | None:
         """Return the factors that the part is on these rows, if it is nothing more than that."""
-        if self.span or self._reach(columns) < (_FAR_OFF if self.kind == "exhaustion" else _BEYOND):
+        if self.kind == "gate" or self._reach(columns) < (_FAR_OFF if self.kind == "exhaustion" else _BEYOND):
             return None
         return (self.column,) * self.exponent if self.kind in ("saturation", "competition") else ()
 
@@ -169,16 +175,17 @@ class RateTerm:
         for i, part in enumerate(self.parts):
             rest = (*self.parts[:i], *self.parts[i + 1 :])
             result.append(RateTerm(self.factors, rest))
-            if part.kind in ("saturation", "competition") and not part.span:
+            if part.kind in ("saturation", "competition"):
                 power = (part.column,) * part.exponent
                 result.append(RateTerm(tuple(sorted((*self.factors, *power))), rest))
         return result
 
-    def neighbours(self) -> list[RateTerm]:
+    def neighbours(self, columns: Columns) -> list[RateTerm]:
         """Return the terms in which one Hill exponent is the next larger or smaller one."""
         return [
             replace(self, parts=(*self.parts[:i], other, *self.parts[i + 1 :]))
             for i, part in enumerate(self.parts)
+            if not has_few_levels(columns[part.column])
             for other in part.neighbours()
         ]
 
@@ -196,6 +203,11 @@ def mass_action(names: Sequence[str]) -> list[RateTerm]:
     return result
 
 
+def has_few_levels(values: Array) -> bool:
+    """Return whether a column has so few levels that they do not tell how steep a function of it is."""
+    return len(np.unique(values)) < _LEVELS
+
+
 def saturating_parts(columns: Columns) -> list[Part]:
     """Return the parts that columns allow: what changes its sign can only open a gate."""
     positive = {name: values for name, values in columns.items() if np.min(values) >= 0.0 < np.max(values)}
@@ -209,13 +221,13 @@ def _gates(signed: Columns) -> Iterator[Part]:
         for steepness in _STEEPNESSES:
             for middle in _MIDDLES:
                 level = float(np.exp(steepness / span * (np.min(values) + middle * span)))
-                yield Part("saturation", name, steepness, "", level, span)
+                yield Part("gate", name, steepness, "", level, span)
 
 
 def _parts(positive: Columns) -> Iterator[Part]:
     sizes = {name: float(np.quantile(values, 0.98)) for name, values in positive.items()}
-    for name in positive:
-        for exponent in _EXPONENTS:
+    for name, values in positive.items():
+        for exponent in _EXPONENTS[:1] if has_few_levels(values) else _EXPONENTS:
             for share in _SHARES:
                 level = (share * (sizes[name] or 1.0)) ** exponent
                 yield Part("saturation", name, exponent, "", level)

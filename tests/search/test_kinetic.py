@@ -67,8 +67,8 @@ def test_a_saturation_beyond_the_data_is_a_line():
 def test_what_changes_its_sign_opens_gates_and_does_not_saturate():
     columns = {"x": np.linspace(-1, 1, 9), "y": np.linspace(0, 1, 9), "zero": np.zeros(9)}
     parts = saturating_parts(columns)
-    assert {part.column for part in parts if not part.span} == {"y"}
-    assert {(part.column, part.kind) for part in parts if part.span} == {("x", "saturation")}
+    assert {part.column for part in parts if part.kind != "gate"} == {"y"}
+    assert {part.column for part in parts if part.kind == "gate"} == {"x"}
     assert [term.factors for term in mass_action(["x", "y"])[:3]] == [(), ("x",), ("y",)]
 
 
@@ -144,3 +144,17 @@ def test_features_are_terms_of_their_own():
     law = parse("0.7*sin(3.0*s)*exp(e) - 1.2*z")
     assert found_in(columns, law, features=(feature,))
     assert not found_in(columns, law)
+
+
+@pytest.mark.parametrize("rival", ["", "e"])
+@pytest.mark.parametrize("kind", ["saturation", "inhibition", "exhaustion", "competition", "gate"])
+def test_parts_are_what_they_are_written_as_and_know_their_slopes(kind, rival):
+    columns = {"s": np.linspace(0.1, 2.0, 7), "e": np.linspace(1.0, 0.3, 7)}
+    exponent = 1 if kind in ("exhaustion", "competition") else 2
+    part = Part(kind, "s", exponent, "" if kind == "gate" else rival, 4.0, span=1.9)
+    other = columns[part.rival] if part.rival else None
+    value, slope = part.values(part.power(columns), other, part.level)
+    written = sympy.lambdify(["s", "e"], part.expression(sympy.Float(4.0)))
+    np.testing.assert_allclose(value, written(**columns), rtol=1e-12)
+    above, below = (part.values(part.power(columns), other, 4.0 + step)[0] for step in (1e-5, -1e-5))
+    np.testing.assert_allclose(slope, (above - below) / 2e-5, rtol=1e-7)
