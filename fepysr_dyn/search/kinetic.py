@@ -36,7 +36,7 @@ class KineticConfig:
     Parameters
     ----------
     max_terms : int
-        Largest number of terms of a rate law.
+        Largest number of terms of a rate law; one with gates may have one more.
     starts : int
         Best first terms of a library that a rate law is built from, besides the linear ones.
     pairs : int
@@ -57,7 +57,10 @@ class KineticConfig:
 
 @dataclass(frozen=True)
 class KineticEngine:
-    """Sums of mass action, saturation, inhibition, exhaustion and competition."""
+    """Sums of mass action, saturation, inhibition, exhaustion, competition and gates.
+
+    Features of the problem are terms as they are: nothing is multiplied with them.
+    """
 
     config: KineticConfig = KineticConfig()
 

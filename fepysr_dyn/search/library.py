@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +12,7 @@ import numpy as np
 import sympy
 
 from fepysr_dyn.expressions import complexity
-from fepysr_dyn.search.evaluation import tree_values
+from fepysr_dyn.search.evaluation import UnsupportedExpressionError, tree_values
 from fepysr_dyn.search.problem import Array, RegressionProblem
 
 #: Columns larger than this lose the digits of the others.
@@ -144,9 +145,13 @@ def variable_atoms(problem: RegressionProblem) -> list[Atom]:
 
 
 def feature_atoms(problem: RegressionProblem) -> list[Atom]:
-    """Return stage 1's features that can be evaluated on all rows, best first."""
+    """Return the features that can be evaluated on all rows, best first."""
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in problem.columns.items()}
-    atoms = [Atom(feature, tree_values(feature, columns)) for feature in problem.features]
+    atoms = []
+    for feature in problem.features:
+        # What is known of an equation may hold functions that no search writes.
+        with contextlib.suppress(UnsupportedExpressionError):
+            atoms.append(Atom(feature, tree_values(feature, columns)))
     return distinct([atom for atom in atoms if atom.usable])
 
 

@@ -5,15 +5,15 @@ A search tries thousands of laws, so this works on arrays of their terms; nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import sympy
 from scipy.linalg import solve_triangular
 
-from fepysr_dyn.search.evaluation import tree_values
 from fepysr_dyn.search.least_squares import solve_columns
+from fepysr_dyn.search.library import Atom, feature_atoms
 from fepysr_dyn.search.problem import Array, RegressionProblem
 from fepysr_dyn.search.rate_laws import RateTerm
 from fepysr_dyn.search.rows import column_arrays, row_weights
@@ -55,11 +55,11 @@ class RateLawFitter:
         self._problem = problem
         self.columns = column_arrays(problem)
         #: Formulas that stand for columns of their own, by the name of that column.
-        self.features = _named(problem.features, self.columns)
-        self._factors = {
-            **self.columns,
-            **{name: tree_values(feature, self.columns) for name, feature in self.features.items()},
-        }
+        self.features: dict[str, sympy.Expr] = {}
+        self._factors = dict(self.columns)
+        for name, feature in _named(feature_atoms(problem), self.columns):
+            self.features[name] = feature.expression
+            self._factors[name] = feature.values
         self._weights = row_weights(problem)
         self.target = problem.target * self._weights
         self._products: dict[tuple[str, ...], Array] = {}
@@ -179,12 +179,12 @@ class RateLawFitter:
         return np.where(np.isfinite(measured), measured, 0.0)
 
 
-def _named(features: Sequence[sympy.Expr], columns: Mapping[str, Array]) -> dict[str, sympy.Expr]:
+def _named(features: Sequence[Atom], columns: Mapping[str, Array]) -> Iterator[tuple[str, Atom]]:
     """Give features names that no column has."""
     prefix = "feature"
     while any(name.startswith(prefix) for name in columns):
         prefix += "_"
-    return {f"{prefix}{position}": feature for position, feature in enumerate(features)}
+    return ((f"{prefix}{position}", feature) for position, feature in enumerate(features))
 
 
 def with_levels(terms: Sequence[RateTerm], levels: Array) -> list[RateTerm]:

@@ -64,7 +64,9 @@ def best_relatives(law: sympy.Expr, problem: RegressionProblem, count: int) -> l
         if kept or more
     ]
     own = tuple(range(len(terms)))
-    ranked = sorted((trial for trial in trials if trial != own), key=fitted.length)[: _REFITTED * count]
+    lengths = {trial: fitted.length(trial) for trial in trials if trial != own}
+    usable = [trial for trial, length in lengths.items() if np.isfinite(length)]
+    ranked = sorted(usable, key=lambda trial: lengths[trial])[: _REFITTED * count]
     best: dict[float, tuple[float, sympy.Expr]] = {}
     for trial in ranked:
         relative, loss = refit_expression(fitted.formula(trial), problem, max_steps=_STEPS)

@@ -158,3 +158,10 @@ def test_parts_are_what_they_are_written_as_and_know_their_slopes(kind, rival):
     np.testing.assert_allclose(value, written(**columns), rtol=1e-12)
     above, below = (part.values(part.power(columns), other, 4.0 + step)[0] for step in (1e-5, -1e-5))
     np.testing.assert_allclose(slope, (above - below) / 2e-5, rtol=1e-7)
+
+
+def test_features_that_cannot_be_evaluated_are_left_out():
+    random = np.random.default_rng(3)
+    columns = {name: random.uniform(0.02, 2.0, 400) for name in ("s", "e")}
+    unusable = (sympy.Heaviside(sympy.Symbol("s") - 1), parse("log(-s)"))
+    assert found_in(columns, parse("0.4*s - 1.2*e"), features=unusable)
