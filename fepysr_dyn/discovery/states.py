@@ -129,6 +129,9 @@ def search_along(
         First what describes the samples best for its length. What is likely is about as good as the system's
         own law, or better.
     """
+    if not len(regression.target):
+        # Whatever the rate is, no sample would be off by more than its noise.
+        return [], []
     law, fluxes = rates[state], fluxes_of_others(state, rates)
     problem = RegressionProblem(
         columns=regression.columns,

@@ -73,3 +73,11 @@ def test_laws_that_contradict_what_is_known_are_not_among_them():
     names = [{symbol.name for symbol in law.expression.free_symbols} for law in (*likely, *rest)]
     assert names
     assert not any("s" in own for own in names)
+
+
+def test_samples_that_say_nothing_of_a_rate_lead_to_no_laws():
+    whole = regression(0)
+    silent = replace(
+        whole, measurement=whole.measurement[:0], target=whole.target[:0], nuisance=whole.nuisance[:0]
+    )
+    assert search_along("x", rates(NEAR), silent, DiscoveryConfig(), Runtime()) == ([], [])
