@@ -134,7 +134,7 @@ def search_rate_laws(session: Session, config: KineticConfig) -> None:
             for name in columns
             for part in parts
             # A saturation times its own column is hardly one; a gate is.
-            if part.kind in ("inhibition", "exhaustion") or part.kind == "gate" or name != part.column
+            if part.kind in ("inhibition", "exhaustion", "gate") or name != part.column
         ),
     ]
     libraries.append(("saturation of products", _thinned(library, config.max_columns)))

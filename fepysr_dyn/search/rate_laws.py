@@ -217,6 +217,8 @@ def saturating_parts(columns: Columns) -> list[Part]:
 
 def _gates(signed: Columns) -> Iterator[Part]:
     for name, values in signed.items():
+        if has_few_levels(values):
+            continue
         span = float(np.ptp(values))
         for steepness in _STEEPNESSES:
             for middle in _MIDDLES:

@@ -66,6 +66,7 @@ def test_a_saturation_beyond_the_data_is_a_line():
 
 def test_what_changes_its_sign_opens_gates_and_does_not_saturate():
     columns = {"x": np.linspace(-1, 1, 9), "y": np.linspace(0, 1, 9), "zero": np.zeros(9)}
+    columns["few"] = np.repeat([-1.0, 0.0, 1.0], 3)
     parts = saturating_parts(columns)
     assert {part.column for part in parts if part.kind != "gate"} == {"y"}
     assert {part.column for part in parts if part.kind == "gate"} == {"x"}
